@@ -1,0 +1,3 @@
+//! Splitting: text → pieces.
+
+pub mod dfa;
