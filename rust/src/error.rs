@@ -9,7 +9,9 @@ use thiserror::Error;
 pub enum Error {
     #[error("pattern {pattern:?}: expected a regex this dialect knows, found: {reason}")]
     PatternSyntax { pattern: String, reason: String },
-    #[error("byte {offset}: expected the split pattern to find the next piece within its work limit, found text it gives up on: {reason}")]
+    #[error(
+        "byte {offset}: expected the split pattern to find the next piece within its work limit, found text it gives up on: {reason}"
+    )]
     PatternLimit { offset: usize, reason: String },
     #[error("byte {offset}: expected text that the split pattern covers, found {found:?} which no alternative matches")]
     Unmatched { offset: usize, found: String },
@@ -18,7 +20,7 @@ pub enum Error {
     #[error("byte 0x{byte:02X}: expected a token for every byte of the text, found none in this vocabulary")]
     NoByteToken { byte: u8 },
     #[error("expected an id of this vocabulary, 0 to {max_id}, found {id}")]
-    UnknownId { id: u32, max_id: u32 },
+    UnknownId { id: i128, max_id: u32 },
     #[error("spec: {0}")]
     Spec(String),
     #[error("{0}")]
@@ -31,7 +33,9 @@ impl Error {
     /// What to do about it, where there is something to say.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::PatternLimit { .. } => Some("cut the text into documents, or shorten the run of spaces at that place"),
+            Self::PatternLimit { .. } => {
+                Some("cut the text into documents, or shorten the run of spaces at that place")
+            }
             Self::InvalidUtf8 { .. } => Some("pass errors=\"replace\" to read invalid bytes as U+FFFD"),
             Self::Unmatched { .. } => Some("a split with unmatched=\"keep\" gives such text a piece of its own"),
             Self::UnknownId { .. } => Some("pass unknown_ids=\"skip\" or \"replace\" to decode around it"),

@@ -1,3 +1,5 @@
 //! Byte pair encoding: how it is learned (`train`) and how it is applied (`encode`).
 
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+pub mod encode;
 pub mod train;

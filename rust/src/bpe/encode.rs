@@ -1,0 +1,321 @@
+//! BPE encoding: merge the leftmost pair of lowest rank until no pair has one.
+//!
+//! Short pieces scan a vector, O(n·m) but in cache; long ones use a heap over linked symbols, O(n log n). Both give the
+//! same ids: see `scan_equals_heap`.
+//! Which pairs merge is the semantics: `Rank` (tiktoken) any two tokens whose joined bytes are a token, by that token's
+//! rank; `Merges` (Hugging Face, minbpe) the listed pairs alone, by their place in the list.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use crate::error::{Error, Result};
+use crate::vocabulary::Vocabulary;
+
+/// Pieces of up to this many bytes are merged by scanning.
+const SCAN_LIMIT: usize = 64;
+
+const NEVER: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
+
+/// When two neighbours merge, and what comes first.
+#[derive(Debug, Clone)]
+pub enum Semantics {
+    /// The rank of each token by its place in the vocabulary; empty where the place is the rank.
+    Rank { ranks: Vec<u32> },
+    /// Rank and merged id of each listed pair.
+    Merges { merges: HashMap<(u32, u32), (u32, u32), FixedState> },
+}
+
+#[derive(Debug, Clone)]
+pub struct Bpe {
+    vocabulary: Vocabulary,
+    id_by_byte: [u32; 256],
+    semantics: Semantics,
+    /// A piece that is a token is that token, whatever its merges would give.
+    whole_piece_first: bool,
+}
+
+/// A token of the piece under work, and what it would become with its right neighbour.
+#[derive(Debug, Clone, Copy)]
+struct Symbol {
+    start: u32,
+    id: u32,
+    rank: u32,
+    merged: u32,
+}
+
+/// A symbol in the linked list of a long piece.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    symbol: Symbol,
+    end: u32,
+    previous: u32,
+    next: u32,
+}
+
+/// Buffers that outlive a piece.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    symbols: Vec<Symbol>,
+    links: Vec<Link>,
+    heap: BinaryHeap<Reverse<(u32, u32, u32)>>,
+}
+
+impl Bpe {
+    pub fn by_rank(vocabulary: Vocabulary, ranks: Vec<u32>) -> Result<Self> {
+        if !ranks.is_empty() && ranks.len() != vocabulary.len() {
+            return Err(Error::Spec(format!(
+                "ranks: expected one a token, {}, found {}",
+                vocabulary.len(),
+                ranks.len()
+            )));
+        }
+        Ok(Self::new(vocabulary, Semantics::Rank { ranks }, true))
+    }
+
+    /// `pairs` are (left id, right id), the first merged first; `merged` the id each gives, or empty: the id of the joined
+    /// bytes. Of a pair that stands twice the last counts, as in Hugging Face's map.
+    pub fn by_merges(vocabulary: Vocabulary, pairs: &[[u32; 2]], merged: &[u32], ignore_merges: bool) -> Result<Self> {
+        if !merged.is_empty() && merged.len() != pairs.len() {
+            return Err(Error::Spec(format!(
+                "merges: expected one merged id a pair, {}, found {}",
+                pairs.len(),
+                merged.len()
+            )));
+        }
+        let mut merges = HashMap::with_capacity_and_hasher(pairs.len(), FixedState::with_seed(0));
+        let mut joined = Vec::new();
+        for (rank, &[left, right]) in pairs.iter().enumerate() {
+            joined.clear();
+            for id in [left, right] {
+                let token = vocabulary.token(id);
+                joined.extend_from_slice(token.ok_or_else(|| {
+                    Error::Spec(format!("merge {rank}: expected an id of the vocabulary, found {id}"))
+                })?);
+            }
+            let found = match merged.get(rank) {
+                Some(&id) => Some(id).filter(|&id| vocabulary.token(id) == Some(&joined)),
+                None => vocabulary.find(&joined).map(|(_, id)| id),
+            };
+            let Some(id) = found else {
+                return Err(Error::Spec(format!(
+                    "merge {rank}: expected a token with the bytes of {left} and {right} joined, found none"
+                )));
+            };
+            merges.insert((left, right), (rank as u32, id));
+        }
+        Ok(Self::new(vocabulary, Semantics::Merges { merges }, ignore_merges))
+    }
+
+    fn new(vocabulary: Vocabulary, semantics: Semantics, whole_piece_first: bool) -> Self {
+        let id_by_byte = std::array::from_fn(|byte| vocabulary.find(&[byte as u8]).map_or(NONE, |(_, id)| id));
+        Self { vocabulary, id_by_byte, semantics, whole_piece_first }
+    }
+
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// Appends the ids of `piece` to `ids`.
+    pub fn encode_into(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        if self.whole_piece_first
+            && let Some((_, id)) = self.vocabulary.find(piece)
+        {
+            ids.push(id);
+            return Ok(());
+        }
+        if piece.len() <= SCAN_LIMIT { self.scan(piece, scratch, ids) } else { self.heap(piece, scratch, ids) }
+    }
+
+    fn byte_id(&self, byte: u8) -> Result<u32> {
+        match self.id_by_byte.get(byte as usize) {
+            Some(&id) if id != NONE => Ok(id),
+            _ => Err(Error::NoByteToken { byte }),
+        }
+    }
+
+    /// Rank and merged id of two neighbours; `joined` are the bytes of both.
+    fn pair(&self, left: u32, right: u32, joined: &[u8]) -> (u32, u32) {
+        let found = match &self.semantics {
+            Semantics::Merges { merges } => merges.get(&(left, right)).copied(),
+            Semantics::Rank { ranks } => self.vocabulary.find(joined).map(|(place, id)| {
+                (if ranks.is_empty() { place } else { ranks.get(place as usize).copied().unwrap_or(NEVER) }, id)
+            }),
+        };
+        found.unwrap_or((NEVER, NONE))
+    }
+
+    fn scan(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        let symbols = &mut scratch.symbols;
+        symbols.clear();
+        for (start, &byte) in piece.iter().enumerate() {
+            symbols.push(Symbol { start: start as u32, id: self.byte_id(byte)?, rank: NEVER, merged: NONE });
+        }
+        for at in 0..symbols.len().saturating_sub(1) {
+            self.rank_at(piece, symbols, at);
+        }
+        while let Some((at, merged)) = lowest(symbols) {
+            if let Some(symbol) = symbols.get_mut(at) {
+                symbol.id = merged;
+            }
+            symbols.remove(at + 1);
+            self.rank_at(piece, symbols, at);
+            if at > 0 {
+                self.rank_at(piece, symbols, at - 1);
+            }
+        }
+        ids.extend(symbols.iter().map(|symbol| symbol.id));
+        Ok(())
+    }
+
+    /// Works out what the symbol at `at` would become with its right neighbour.
+    fn rank_at(&self, piece: &[u8], symbols: &mut [Symbol], at: usize) {
+        let end = symbols.get(at + 2).map_or(piece.len(), |symbol| symbol.start as usize);
+        let right = symbols.get(at + 1).map(|symbol| symbol.id);
+        let Some(symbol) = symbols.get_mut(at) else { return };
+        (symbol.rank, symbol.merged) = match (right, piece.get(symbol.start as usize..end)) {
+            (Some(right), Some(joined)) => self.pair(symbol.id, right, joined),
+            _ => (NEVER, NONE),
+        };
+    }
+
+    fn heap(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        let Scratch { links, heap, .. } = scratch;
+        links.clear();
+        heap.clear();
+        if u32::try_from(piece.len()).is_err() {
+            return Err(Error::Spec(format!("piece: expected at most {} bytes, found {}", u32::MAX, piece.len())));
+        }
+        for (at, &byte) in piece.iter().enumerate() {
+            let at = at as u32;
+            let symbol = Symbol { start: at, id: self.byte_id(byte)?, rank: NEVER, merged: NONE };
+            links.push(Link { symbol, end: at + 1, previous: at.wrapping_sub(1), next: at + 1 });
+        }
+        for at in 0..piece.len() as u32 {
+            self.push(piece, links, heap, at);
+        }
+        while let Some(Reverse((rank, at, merged))) = heap.pop() {
+            let Some(&link) = links.get(at as usize) else { continue };
+            // An entry is stale where its symbol is gone or has another neighbour by now.
+            if link.symbol.rank != rank || link.symbol.merged != merged {
+                continue;
+            }
+            let Some(right) = links.get_mut(link.next as usize) else { continue };
+            let (end, next) = (right.end, right.next);
+            right.symbol.rank = NEVER;
+            right.symbol.merged = NONE;
+            if let Some(link) = links.get_mut(at as usize) {
+                (link.symbol.id, link.end, link.next) = (merged, end, next);
+            }
+            if let Some(after) = links.get_mut(next as usize) {
+                after.previous = at;
+            }
+            self.push(piece, links, heap, at);
+            if link.previous != NONE {
+                self.push(piece, links, heap, link.previous);
+            }
+        }
+        let mut at = 0;
+        while let Some(link) = links.get(at as usize) {
+            ids.push(link.symbol.id);
+            at = link.next;
+        }
+        Ok(())
+    }
+
+    /// Works out what the symbol at `at` would become with its right neighbour, and lines it up to do so.
+    fn push(&self, piece: &[u8], links: &mut [Link], heap: &mut BinaryHeap<Reverse<(u32, u32, u32)>>, at: u32) {
+        let Some(&left) = links.get(at as usize) else { return };
+        let (rank, merged) = match links.get(left.next as usize) {
+            Some(right) => {
+                let joined = piece.get(left.symbol.start as usize..right.end as usize).unwrap_or_default();
+                self.pair(left.symbol.id, right.symbol.id, joined)
+            }
+            None => (NEVER, NONE),
+        };
+        if let Some(link) = links.get_mut(at as usize) {
+            (link.symbol.rank, link.symbol.merged) = (rank, merged);
+        }
+        if rank != NEVER {
+            heap.push(Reverse((rank, at, merged)));
+        }
+    }
+}
+
+/// Place and merged id of the leftmost symbol of lowest rank, where one has a rank.
+fn lowest(symbols: &[Symbol]) -> Option<(usize, u32)> {
+    let (at, symbol) = symbols.iter().enumerate().min_by_key(|(_, symbol)| symbol.rank)?;
+    if symbol.rank == NEVER { None } else { Some((at, symbol.merged)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All bytes, then the given tokens.
+    fn vocabulary(tokens: &[&[u8]]) -> Vocabulary {
+        let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|t| t.to_vec())).collect();
+        let mut end = 0;
+        let ends = bytes.iter().map(|token| {
+            end += token.len() as u32;
+            end
+        });
+        Vocabulary::new(&bytes.concat(), ends.collect(), (0..bytes.len() as u32).collect()).expect("well formed")
+    }
+
+    fn encode(bpe: &Bpe, piece: &[u8]) -> Vec<u32> {
+        let mut ids = Vec::new();
+        bpe.encode_into(piece, &mut Scratch::default(), &mut ids).expect("all bytes have tokens");
+        ids
+    }
+
+    #[test]
+    fn an_overlapping_run_merges_from_the_left() {
+        let bpe = Bpe::by_rank(vocabulary(&[b"aa"]), vec![]).expect("no ranks");
+        assert_eq!(encode(&bpe, b"aaa"), [256, 97]);
+    }
+
+    #[test]
+    fn listed_pairs_alone_merge_under_merges() {
+        let merges = [[98, 99], [97, 256]];
+        let listed = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, &[], false).expect("ids exist");
+        assert_eq!(encode(&listed, b"ab"), [97, 98]);
+        assert_eq!(encode(&listed, b"abc"), [257]);
+        let whole = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, &[], true).expect("ids exist");
+        assert_eq!(encode(&whole, b"ab"), [258]);
+    }
+
+    #[test]
+    fn scan_equals_heap() {
+        let tokens: [&[u8]; 9] = [b"ab", b"ba", b"aba", b"aa", b"bb", b"abab", b"aaaa", b"bab", b"abba"];
+        let ranked = Bpe::by_rank(vocabulary(&tokens), vec![]).expect("no ranks");
+        let merges = [[97, 98], [256, 97], [98, 97], [97, 97], [259, 259], [256, 256], [97, 257]];
+        let listed = Bpe::by_merges(vocabulary(&tokens), &merges, &[], false).expect("ids exist");
+        let mut state = 7u64;
+        for length in (0..200).chain([1000, 5000]) {
+            let piece: Vec<u8> = (0..length)
+                .map(|_| {
+                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    if (state >> 40) % 5 < 3 { b'a' } else { b'b' }
+                })
+                .collect();
+            for bpe in [&ranked, &listed] {
+                let (mut scanned, mut heaped, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+                bpe.scan(&piece, &mut scratch, &mut scanned).expect("all bytes have tokens");
+                bpe.heap(&piece, &mut scratch, &mut heaped).expect("all bytes have tokens");
+                assert_eq!(scanned, heaped);
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_without_a_token_is_an_error() {
+        let bpe =
+            Bpe::by_rank(Vocabulary::new(b"a", vec![1], vec![0]).expect("well formed"), vec![]).expect("no ranks");
+        let result = bpe.encode_into(b"ab", &mut Scratch::default(), &mut Vec::new());
+        assert_eq!(result, Err(Error::NoByteToken { byte: b'b' }));
+    }
+}

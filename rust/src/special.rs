@@ -1,0 +1,117 @@
+//! Finds special and added tokens in text: leftmost-longest, in one pass over the text.
+//!
+//! The flags are Hugging Face's (`tokenizers` 0.23, added_vocabulary.rs): a `single_word` match with a word character
+//! beside it is no match, `lstrip` and `rstrip` take the white space on their side along.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex_syntax::is_word_character;
+
+use crate::error::{Error, Result};
+
+/// A string that has an id of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedToken {
+    pub content: String,
+    pub id: u32,
+    pub special: bool,
+    pub normalized: bool,
+    pub single_word: bool,
+    pub lstrip: bool,
+    pub rstrip: bool,
+}
+
+/// Finds a set of added tokens.
+#[derive(Debug, Clone)]
+pub struct Matcher {
+    tokens: Vec<AddedToken>,
+    automaton: Option<AhoCorasick>,
+}
+
+/// A place in the text that is an added token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    pub id: u32,
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Matcher {
+    pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
+        if let Some(token) = tokens.iter().find(|token| token.content.is_empty()) {
+            return Err(Error::Spec(format!(
+                "added token {}: expected a string to match, found an empty one",
+                token.id
+            )));
+        }
+        let automaton = if tokens.is_empty() {
+            None
+        } else {
+            let built = AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(tokens.iter().map(|token| token.content.as_bytes()));
+            Some(built.map_err(|error| Error::Spec(format!("added tokens: {error}")))?)
+        };
+        Ok(Self { tokens, automaton })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// The matches in `text`, in order, not overlapping.
+    pub fn find<'m>(&'m self, text: &'m str) -> impl Iterator<Item = Found> + 'm {
+        let mut free_from = 0;
+        self.automaton.iter().flat_map(move |automaton| automaton.find_iter(text)).filter_map(move |found| {
+            let token = self.tokens.get(found.pattern().as_usize())?;
+            let (before, after) = (text.get(..found.start())?, text.get(found.end()..)?);
+            if token.single_word && (before.ends_with(is_word_character) || after.starts_with(is_word_character)) {
+                return None;
+            }
+            // White space that the token before has taken is not there to be taken again.
+            let start = if token.lstrip { before.trim_end().len() } else { found.start() }.max(free_from);
+            let end = if token.rstrip { text.len() - after.trim_start().len() } else { found.end() };
+            free_from = end;
+            Some(Found { id: token.id, start, end })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(content: &str, id: u32) -> AddedToken {
+        AddedToken {
+            content: content.into(),
+            id,
+            special: true,
+            normalized: false,
+            single_word: false,
+            lstrip: false,
+            rstrip: false,
+        }
+    }
+
+    fn found(tokens: Vec<AddedToken>, text: &str) -> Vec<(u32, usize, usize)> {
+        let matcher = Matcher::new(tokens).expect("no token is empty");
+        matcher.find(text).map(|found| (found.id, found.start, found.end)).collect()
+    }
+
+    #[test]
+    fn the_longest_wins() {
+        assert_eq!(found(vec![token("<a>", 1), token("<a>b", 2)], "x<a>b<a>"), [(2, 1, 5), (1, 5, 8)]);
+    }
+
+    #[test]
+    fn flags_take_white_space_once_and_want_whole_words() {
+        let mask = AddedToken { lstrip: true, rstrip: true, ..token("<m>", 1) };
+        assert_eq!(found(vec![mask], "a <m> <m> b"), [(1, 1, 6), (1, 6, 10)]);
+        let word = AddedToken { single_word: true, ..token("cat", 1) };
+        assert_eq!(found(vec![word], "cats cat_ cat"), [(1, 10, 13)]);
+    }
+
+    #[test]
+    fn an_empty_token_is_refused() {
+        assert!(Matcher::new(vec![token("", 7)]).is_err());
+    }
+}

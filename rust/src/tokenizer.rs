@@ -1,0 +1,120 @@
+//! The whole of encoding: text → pieces → ids, with spans where they are asked for.
+
+use crate::bpe::encode::{Bpe, Scratch};
+use crate::decode::Decoder;
+use crate::error::{Error, Result};
+use crate::pieces::{Added, Origin, Part, Pipeline};
+use crate::special::AddedToken;
+
+#[derive(Debug)]
+pub struct Tokenizer {
+    pipeline: Pipeline,
+    model: Bpe,
+    added: Vec<AddedToken>,
+    decoder: Decoder,
+}
+
+/// A token and the bytes of the original text it covers; not always whole characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub id: u32,
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Tokenizer {
+    pub fn new(pipeline: Pipeline, model: Bpe, added: Vec<AddedToken>) -> Result<Self> {
+        let decoder = Decoder::new(model.vocabulary(), &added)?;
+        Ok(Self { pipeline, model, added, decoder })
+    }
+
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    pub fn model(&self) -> &Bpe {
+        &self.model
+    }
+
+    /// The added tokens to look for when these special ones are allowed; the others always are.
+    pub fn allow(&self, is_allowed: impl Fn(&str) -> bool) -> Result<Added> {
+        let tokens: Vec<_> =
+            self.added.iter().filter(|token| !token.special || is_allowed(&token.content)).cloned().collect();
+        self.pipeline.added(&tokens)
+    }
+
+    /// Appends the ids of `text` to `ids`. `go_on` is asked every 64 KB or so; when it says no, `Error::Interrupted`.
+    pub fn encode_into(
+        &self,
+        text: &str,
+        added: &Added,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        let mut until_asked = 1 << 16;
+        self.pipeline.for_each(text, added, &mut |part| match part {
+            Part::Added { id, .. } => {
+                ids.push(id);
+                Ok(())
+            }
+            Part::Piece { piece, .. } => {
+                until_asked -= piece.len() as isize;
+                if until_asked < 0 {
+                    until_asked = 1 << 16;
+                    if !go_on() {
+                        return Err(Error::Interrupted);
+                    }
+                }
+                self.model.encode_into(piece.as_bytes(), scratch, ids)
+            }
+        })
+    }
+
+    /// Appends the ids of one piece, by the model alone.
+    pub fn encode_piece_into(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        self.model.encode_into(piece, scratch, ids)
+    }
+
+    /// The tokens of `text`, each with the bytes it covers.
+    pub fn spans(&self, text: &str, added: &Added) -> Result<Vec<Span>> {
+        let mut spans = Vec::new();
+        let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
+        // Of the run under work: runs always have an added token between them.
+        let mut origin: Option<Origin> = None;
+        self.pipeline.for_each(text, added, &mut |part| match part {
+            Part::Added { id, start, end } => {
+                spans.push(Span { id, start, end });
+                origin = None;
+                Ok(())
+            }
+            Part::Piece { piece, start, run } => {
+                let origin = origin.get_or_insert_with(|| run.origin(&self.pipeline));
+                ids.clear();
+                self.model.encode_into(piece.as_bytes(), &mut scratch, &mut ids)?;
+                let mut at = start;
+                for &id in &ids {
+                    let end = at + self.model.vocabulary().token(id).map_or(0, <[u8]>::len);
+                    let (from, to) = origin.range(at, end);
+                    spans.push(Span { id, start: from, end: to });
+                    at = end;
+                }
+                Ok(())
+            }
+        })?;
+        Ok(spans)
+    }
+
+    /// The pieces of `text` and its added tokens, as the bytes of the original text they cover.
+    pub fn pieces(&self, text: &str, added: &Added) -> Result<Vec<(usize, usize)>> {
+        let mut pieces = Vec::new();
+        self.pipeline.for_each(text, added, &mut |part| {
+            pieces.push(match part {
+                Part::Added { start, end, .. } => (start, end),
+                Part::Piece { piece, start, run } => run.origin(&self.pipeline).range(start, start + piece.len()),
+            });
+            Ok(())
+        })?;
+        Ok(pieces)
+    }
+}
