@@ -58,7 +58,11 @@ pub struct Machine {
 pub struct Cursor {
     at: usize,
     row: usize,
-    positions: Positions,
+    /// The end of the last piece.
+    base: usize,
+    /// The start of the character before `at`.
+    previous: usize,
+    registers: [usize; MAX_REGISTERS],
     /// Pieces found that the caller had no room for.
     queued: Vec<Span>,
     done: bool,
@@ -69,13 +73,6 @@ impl Cursor {
     pub fn is_done(&self) -> bool {
         self.done && self.queued.is_empty()
     }
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Positions {
-    base: usize,
-    previous: usize,
-    registers: [usize; MAX_REGISTERS],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -131,12 +128,15 @@ impl Machine {
         for (span, queued) in spans.iter_mut().zip(cursor.queued.drain(..count)) {
             *span = queued;
         }
-        let Cursor { mut at, mut row, mut positions, .. } = *cursor;
-        while count < spans.len() && !cursor.done {
+        let Cursor { mut at, mut row, mut base, mut previous, .. } = *cursor;
+        while count < spans.len() {
             let Some(&byte) = bytes.get(at) else {
-                cursor.done = true;
-                let pieces = &self.ends[row / self.classes.num_classes];
-                emit(pieces, at, &mut positions, spans, &mut count, &mut cursor.queued);
+                if !cursor.done {
+                    cursor.done = true;
+                    let now = Now { at, previous, base };
+                    let pieces = &self.ends[row / self.classes.num_classes];
+                    (base, count) = emit(pieces, now, spans, count, cursor);
+                }
                 break;
             };
             let (class, len) = match self.classes.ascii.get(usize::from(byte)) {
@@ -147,25 +147,24 @@ impl Machine {
             let entry = self.table[index];
             if entry & ACT == 0 {
                 // Stored in any case and counted if it is one: cheaper than a branch that guesses wrong.
-                spans[count] = Span { start: positions.base, end: at };
+                spans[count] = Span { start: base, end: at };
                 let cut = entry & CUT != 0;
                 count += usize::from(cut);
-                positions.base = if cut { at } else { positions.base };
+                base = if cut { at } else { base };
             } else {
                 let action = &self.actions[usize::from(self.action_by_entry[index])];
-                emit(&action.pieces, at, &mut positions, spans, &mut count, &mut cursor.queued);
-                let before = positions;
+                let now = Now { at, previous, base };
+                (base, count) = emit(&action.pieces, now, spans, count, cursor);
+                let before = cursor.registers;
                 for &(name, source) in &action.moves {
-                    positions.registers[usize::from(name)] = before.resolve(source, at);
+                    cursor.registers[usize::from(name)] = now.resolve(source, &before);
                 }
             }
             row = (entry & ROW) as usize;
-            positions.previous = at;
+            previous = at;
             at += len;
         }
-        cursor.at = at;
-        cursor.row = row;
-        cursor.positions = positions;
+        (cursor.at, cursor.row, cursor.base, cursor.previous) = (at, row, base, previous);
         count
     }
 
@@ -225,28 +224,38 @@ impl Machine {
     }
 }
 
-impl Positions {
-    fn resolve(&self, position: Position, now: usize) -> usize {
+/// What positions mean at a transition, besides the registers.
+#[derive(Debug, Clone, Copy)]
+struct Now {
+    at: usize,
+    previous: usize,
+    base: usize,
+}
+
+impl Now {
+    fn resolve(&self, position: Position, registers: &[usize; MAX_REGISTERS]) -> usize {
         match position {
             Position::Base => self.base,
-            Position::Now => now,
+            Position::Now => self.at,
             Position::Previous => self.previous,
-            Position::Register(name) => self.registers[usize::from(name)],
+            Position::Register(name) => registers[usize::from(name)],
         }
     }
 }
 
-/// Resolves `pieces` in order; those that do not fit into `spans` are queued.
-fn emit(pieces: &[Piece], now: usize, positions: &mut Positions, spans: &mut [Span], count: &mut usize, queued: &mut Vec<Span>) {
+/// Resolves `pieces` in order; those that do not fit into `spans` are queued. Gives the new base and count.
+fn emit(pieces: &[Piece], mut now: Now, spans: &mut [Span], mut count: usize, cursor: &mut Cursor) -> (usize, usize) {
     for piece in pieces {
-        let span = Span { start: positions.resolve(piece.start, now), end: positions.resolve(piece.end, now) };
-        positions.base = span.end;
-        match spans.get_mut(*count) {
+        let start = now.resolve(piece.start, &cursor.registers);
+        let end = now.resolve(piece.end, &cursor.registers);
+        now.base = end;
+        match spans.get_mut(count) {
             Some(free) => {
-                *free = span;
-                *count += 1;
+                *free = Span { start, end };
+                count += 1;
             }
-            None => queued.push(span),
+            None => cursor.queued.push(Span { start, end }),
         }
     }
+    (now.base, count)
 }
