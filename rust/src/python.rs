@@ -50,7 +50,7 @@ fn unicode_version() -> (String, &'static str) {
 /// The published split patterns by name, in the `rust` dialect.
 #[pyfunction]
 fn patterns() -> std::collections::HashMap<&'static str, &'static str> {
-    crate::split::patterns::PATTERNS.into_iter().collect()
+    crate::split::patterns::ALL.iter().map(|published| (published.name, published.pattern)).collect()
 }
 
 /// The added tokens that one call looks for.

@@ -1,0 +1,422 @@
+//! The heavy differential campaign of the splitter, and its speeds.
+//!
+//! `split_campaign report | corpus FILE.. | codepoints | strings LIMIT | random COUNT | fuzz COUNT | linear | speed FILE..`
+//! Oracle: repeated `fancy_regex::Regex::find_from_pos` on the whole text. Exit 1 at the first difference.
+
+use std::time::Instant;
+
+use merganser::split::patterns::{self, Published};
+use merganser::split::{Machine, Span};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = || arguments.get(1).and_then(|n| n.parse::<usize>().ok()).unwrap_or(1000);
+    match arguments.first().map(String::as_str) {
+        Some("report") => report(),
+        Some("corpus") => corpus(&arguments[1..]),
+        Some("codepoints") => code_points(),
+        Some("strings") => strings(number()),
+        Some("random") => random(number()),
+        Some("fuzz") => fuzz(number()),
+        Some("linear") => linear(),
+        Some("speed") => speed(&arguments[1..]),
+        _ => eprintln!("usage: split_campaign report|corpus|codepoints|strings|random|fuzz|linear|speed"),
+    }
+}
+
+fn machines() -> Vec<(Published, Machine)> {
+    let only = std::env::var("PATTERN").ok();
+    let wanted = |published: &&Published| only.as_deref().is_none_or(|name| name == published.name);
+    let compile = |published: &Published| match Machine::compile(published.pattern) {
+        Ok(machine) => (*published, machine),
+        Err(reason) => fail(&format!("{}: {reason}", published.name)),
+    };
+    patterns::ALL.iter().filter(wanted).map(compile).collect()
+}
+
+fn fail(message: &str) -> ! {
+    println!("DIFFERENT {message}");
+    std::process::exit(1)
+}
+
+fn report() {
+    for published in patterns::ALL {
+        let start = Instant::now();
+        match Machine::compile(published.pattern) {
+            Ok(machine) => println!(
+                "{:15} {:4} states {:3} classes {:5} of {:5} pairs safe  {:6.2} ms",
+                published.name,
+                machine.num_states(),
+                machine.num_classes(),
+                machine.num_safe_pairs(),
+                machine.num_classes() * machine.num_classes(),
+                start.elapsed().as_secs_f64() * 1e3
+            ),
+            Err(reason) => println!("{:15} {reason}", published.name),
+        }
+    }
+}
+
+/// What the oracle gives; None where it gives up.
+fn expected(regex: &fancy_regex::Regex, text: &str) -> Option<Vec<Span>> {
+    let (mut spans, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        match regex.find_from_pos(text, at).ok()? {
+            Some(found) => {
+                spans.push(Span { start: found.start(), end: found.end() });
+                at = found.end();
+            }
+            None => break,
+        }
+    }
+    Some(spans)
+}
+
+fn found(machine: &Machine, text: &str) -> Vec<Span> {
+    let mut spans = Vec::new();
+    machine.for_each(text, |start, end| spans.push(Span { start, end }));
+    spans
+}
+
+fn oracle(pattern: &str) -> fancy_regex::Regex {
+    fancy_regex::Regex::new(pattern).unwrap_or_else(|error| fail(&format!("{pattern}: {error}")))
+}
+
+/// Compares on one text; false where the oracle gives up.
+fn agree(name: &str, regex: &fancy_regex::Regex, machine: &Machine, text: &str) -> bool {
+    let Some(expected) = expected(regex, text) else { return false };
+    let found = found(machine, text);
+    if expected != found {
+        let place = expected.iter().zip(&found).position(|(a, b)| a != b).unwrap_or(expected.len().min(found.len()));
+        let from = expected.get(place).map_or(0, |span| span.start).saturating_sub(20);
+        let show = |spans: &[Span]| {
+            let spans = spans.iter().skip(place.saturating_sub(2)).take(6);
+            spans
+                .map(|span| format!("{}..{} {:?}", span.start, span.end, &text[span.start..span.end]))
+                .collect::<Vec<_>>()
+        };
+        let near: String =
+            text[(0..=from).rev().find(|&p| text.is_char_boundary(p)).unwrap_or(0)..].chars().take(60).collect();
+        fail(&format!("{name}: near {near:?}\n expected {:?}\n found    {:?}", show(&expected), show(&found)));
+    }
+    check_safe_splits(name, machine, text, &found);
+    true
+}
+
+/// Cuts the text at a few safe places and compares the pieces of both sides.
+fn check_safe_splits(name: &str, machine: &Machine, text: &str, whole: &[Span]) {
+    let tries = if text.len() < 200 { 3 } else { 1 };
+    let mut from = if text.len() < 200 { 0 } else { text.len() / 2 };
+    for _ in 0..tries {
+        let Some(at) = machine.safe_split(text, from, 200) else { return };
+        let mut both = found(machine, &text[..at]);
+        let behind = found(machine, &text[at..]);
+        both.extend(behind.iter().map(|span| Span { start: span.start + at, end: span.end + at }));
+        if both != whole {
+            fail(&format!("{name}: the safe split at {at} of {:?} is not", text.chars().take(200).collect::<String>()));
+        }
+        from = at + 1;
+    }
+}
+
+fn corpus(files: &[String]) {
+    for (published, machine) in machines() {
+        let regex = oracle(published.pattern);
+        let (mut bytes, mut skipped, start) = (0, 0, Instant::now());
+        for file in files {
+            let text = std::fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let text = text.unwrap_or_else(|error| fail(&format!("{file}: {error}")));
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let cut = (0..=rest.len().min(1 << 20)).rev().find(|&p| rest.is_char_boundary(p)).unwrap_or(rest.len());
+                let (part, behind) = rest.split_at(cut);
+                if agree(published.name, &regex, &machine, part) {
+                    bytes += part.len();
+                } else {
+                    skipped += 1;
+                }
+                rest = behind;
+            }
+        }
+        println!(
+            "{:15} {:6.1} MB equal, {skipped} parts skipped, {:.0} s",
+            published.name,
+            bytes as f64 / 1e6,
+            start.elapsed().as_secs_f64()
+        );
+    }
+}
+
+fn code_points() {
+    for (published, machine) in machines() {
+        let regex = oracle(published.pattern);
+        let (mut count, start) = (0, Instant::now());
+        for c in '\0'..=char::MAX {
+            for text in [format!("{c}"), format!("a{c}"), format!(" {c}"), format!("{c}1"), format!("{c}\n")] {
+                if !agree(published.name, &regex, &machine, &text) {
+                    fail("the oracle gave up");
+                }
+                count += 1;
+            }
+        }
+        println!("{:15} {count} texts equal, {:.0} s", published.name, start.elapsed().as_secs_f64());
+    }
+}
+
+/// All strings over one representative per class, up to the longest length that keeps them under `limit`.
+fn strings(limit: usize) {
+    for (published, machine) in machines() {
+        let regex = oracle(published.pattern);
+        let alphabet = machine.representatives().to_vec();
+        let (mut length, mut total) = (1, alphabet.len());
+        while length < 6 && total + alphabet.len().pow(length as u32 + 1) <= limit {
+            length += 1;
+            total += alphabet.len().pow(length as u32);
+        }
+        let (mut count, start) = (0, Instant::now());
+        let mut digits = vec![0];
+        let mut text = String::new();
+        while digits.len() <= length {
+            text.clear();
+            text.extend(digits.iter().map(|&digit| alphabet[digit]));
+            if !agree(published.name, &regex, &machine, &text) {
+                fail("the oracle gave up");
+            }
+            count += 1;
+            let full = digits.iter().rposition(|&digit| digit + 1 < alphabet.len());
+            match full {
+                Some(place) => {
+                    digits[place] += 1;
+                    digits[place + 1..].fill(0);
+                }
+                None => digits = vec![0; digits.len() + 1],
+            }
+        }
+        println!(
+            "{:15} {count} strings to length {length} over {} classes equal, {:.0} s",
+            published.name,
+            alphabet.len(),
+            start.elapsed().as_secs_f64()
+        );
+    }
+}
+
+/// xorshift64*: the same sequence on every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        ((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize) % bound
+    }
+
+    fn of<'a, T: ?Sized>(&mut self, options: &[&'a T]) -> &'a T {
+        options[self.below(options.len())]
+    }
+}
+
+/// A random pattern of the supported grammar: alternatives as tokenizers write them, and their twists.
+fn random_pattern(random: &mut Random) -> String {
+    let count = 1 + random.below(6);
+    let branches: Vec<String> = (0..count).map(|_| random_branch(random, 0)).collect();
+    branches.join("|")
+}
+
+fn random_branch(random: &mut Random, depth: usize) -> String {
+    let mut branch = String::new();
+    for _ in 0..1 + random.below(3) {
+        let atom = random_atom(random, depth);
+        let quantifier =
+            random.of(&["", "", "", "?", "+", "*", "{1,3}", "{2}", "?+", "++", "*+", "{1,3}+", "??", "+?", "*?"]);
+        branch.push_str(&atom);
+        branch.push_str(quantifier);
+    }
+    if random.below(5) == 0 {
+        branch.push_str(random.of(&[r"(?!\S)", r"(?=\s|$)", "$", r"\z", "(?!a)", "(?=[ab])", r"(?!\p{N})"]));
+    }
+    branch
+}
+
+fn random_atom(random: &mut Random, depth: usize) -> String {
+    const SETS: [&str; 22] = [
+        r"\s",
+        r"\S",
+        r"\p{L}",
+        r"\p{N}",
+        r"[^\s\p{L}\p{N}]",
+        r"[\r\n]",
+        " ",
+        "a",
+        "b",
+        "'",
+        r"\p{Lu}",
+        r"\p{Ll}",
+        r"[^\r\n\p{L}\p{N}]",
+        "[ab]",
+        "[a-z&&[^b]]",
+        r"\d",
+        r"\w",
+        ".",
+        r"\p{M}",
+        r"\p{Han}",
+        "1",
+        "(?i:s)",
+    ];
+    match random.below(if depth < 2 { 12 } else { 9 }) {
+        9 => format!("(?:{}|{})", random_branch(random, depth + 1), random_branch(random, depth + 1)),
+        10 => format!("(?>{}|{})", random_branch(random, depth + 1), random_branch(random, depth + 1)),
+        11 => format!("(?i:{}|{})", random_branch(random, depth + 1), random_branch(random, depth + 1)),
+        _ => random.of(&SETS).to_string(),
+    }
+}
+
+fn random(count: usize) {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let alphabet: Vec<char> = "ab 's1\n\t.AB\u{301}漢ſK²\u{a0}\r-é".chars().collect();
+    let (mut compiled, mut texts, mut skipped) = (0, 0, 0);
+    let mut reasons = std::collections::BTreeMap::<String, usize>::new();
+    let start = Instant::now();
+    while compiled < count {
+        let pattern = random_pattern(&mut random);
+        let machine = match Machine::compile(&pattern) {
+            Ok(machine) => machine,
+            Err(reason) => {
+                let reason = reason.to_string();
+                let reason = reason.split_once("pattern: ").map_or(reason.as_str(), |(_, reason)| reason).to_string();
+                if std::env::var("SHOW").is_ok() {
+                    println!("{reason}   {pattern}");
+                }
+                *reasons.entry(reason).or_default() += 1;
+                continue;
+            }
+        };
+        let regex = oracle(&pattern);
+        compiled += 1;
+        for _ in 0..200 {
+            let few = 1 + random.below(alphabet.len());
+            let offset = random.below(alphabet.len());
+            let length = random.below(30);
+            let text: String = (0..length).map(|_| alphabet[(offset + random.below(few)) % alphabet.len()]).collect();
+            if agree(&pattern, &regex, &machine, &text) {
+                texts += 1;
+            } else {
+                skipped += 1;
+            }
+        }
+    }
+    println!(
+        "{compiled} patterns, {texts} texts equal, {skipped} skipped, {:.0} s; not compiled: {reasons:?}",
+        start.elapsed().as_secs_f64()
+    );
+}
+
+/// Random strings of pattern characters: no panic, and whatever compiles is a pattern of the oracle's too.
+fn fuzz(count: usize) {
+    let mut random = Random(0xD1B5_4A32_D192_ED03);
+    const PARTS: [&str; 52] = [
+        "a", "b", "é", "漢", " ", "\n", "(", ")", "(", ")", "[", "]", "[^", "{", "}", "?", "*", "+", "|", "|", "^",
+        "$", "\\", ".", "-", "&&", "(?:", "(?i)", "(?i:", "(?>", "(?=", "(?!", "(?<=", r"\s", r"\S", r"\p{L}", r"\p{",
+        r"\P{Lu}", r"\pN", r"\x41", r"\x{41}", r"\u0041", r"\b", r"\z", r"\A", r"\1", "{1,3}", "{2}", "{,3}", "1", "'",
+        "++",
+    ];
+    let (mut compiled, mut texts, start) = (0, 0, Instant::now());
+    for _ in 0..count {
+        let pattern: String = (0..1 + random.below(14)).map(|_| random.of(&PARTS)).collect();
+        let Ok(machine) = Machine::compile(&pattern) else { continue };
+        compiled += 1;
+        let Ok(regex) = fancy_regex::Regex::new(&pattern) else { fail(&format!("fancy-regex refuses {pattern:?}")) };
+        for _ in 0..5 {
+            let text: String = (0..random.below(16))
+                .map(|_| random.of(&["a", "b", "é", "漢", " ", "\n", "A", "1", "'", "{", "-", "&"]))
+                .collect();
+            texts += usize::from(agree(&pattern, &regex, &machine, &text));
+        }
+    }
+    println!(
+        "{count} strings without a panic, {compiled} compile, {texts} texts equal, {:.0} s",
+        start.elapsed().as_secs_f64()
+    );
+}
+
+fn linear() {
+    let kinds: [(&str, fn(usize) -> String); 9] = [
+        ("spaces", |n| " ".repeat(n)),
+        ("newlines", |n| "\n".repeat(n)),
+        ("a", |n| "a".repeat(n)),
+        ("digits", |n| "1".repeat(n)),
+        ("'", |n| "'".repeat(n)),
+        ("spaces and x", |n| " ".repeat(n) + "x"),
+        ("newline, space", |n| "\n ".repeat(n / 2)),
+        ("CJK", |n| "漢A".repeat(n / 4)),
+        ("random whitespace", |n| {
+            let mut random = Random(7);
+            (0..n).map(|_| random.of(&[" ", "\n", "\t", "\r"])).collect()
+        }),
+    ];
+    for (published, machine) in machines() {
+        let mut worst: (f64, &str, f64) = (0.0, "", 0.0);
+        for (kind, make) in &kinds {
+            let time = |n: usize| {
+                let text = make(n);
+                cpu_seconds_of(|| {
+                    let mut count = 0;
+                    machine.for_each(&text, |_, _| count += 1);
+                    std::hint::black_box(count);
+                })
+            };
+            let (half, full) = (time(2 << 20), time(4 << 20));
+            if full / half > worst.0 {
+                worst = (full / half, kind, 4.2 / full);
+            }
+        }
+        println!("{:15} worst time(2n)/time(n) {:.2} on {} ({:.0} MB/s)", published.name, worst.0, worst.1, worst.2);
+    }
+}
+
+fn speed(files: &[String]) {
+    for file in files {
+        let text = std::fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let text = text.unwrap_or_else(|error| fail(&format!("{file}: {error}")));
+        for (published, machine) in machines() {
+            let mut spans = vec![Span::default(); 256];
+            let mut pieces = 0;
+            let seconds = cpu_seconds_of(|| {
+                let mut cursor = merganser::split::Cursor::default();
+                pieces = 0;
+                while !cursor.is_done() {
+                    pieces += machine.fill(&text, &mut cursor, &mut spans);
+                }
+            });
+            println!(
+                "{:15} {file}: {:.0} MB/s of processor time; {pieces} pieces",
+                published.name,
+                text.len() as f64 / 1e6 / seconds
+            );
+        }
+    }
+}
+
+/// Processor time of one run, the least of five groups of runs; other people's load hardly shows in it.
+fn cpu_seconds_of(mut run: impl FnMut()) -> f64 {
+    let mut group = || {
+        let (start, mut runs) = (cpu_seconds(), 0.0);
+        loop {
+            run();
+            runs += 1.0;
+            let spent = cpu_seconds() - start;
+            if spent >= 0.15 {
+                return spent / runs;
+            }
+        }
+    };
+    (0..5).map(|_| group()).fold(f64::INFINITY, f64::min)
+}
+
+/// User and system time of this process, in ticks of 10 ms (Linux).
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}

@@ -1,0 +1,193 @@
+//! Syntax tree → automaton over classes whose branches are in order of preference.
+//!
+//! Thompson's construction, built from the end; counted repetitions are unrolled under a size limit.
+//! Following the branches in order from `root` is Perl-like backtracking. No cycle is free of `Char`
+//! nodes, since `parse` refuses loops over bodies that match nothing.
+
+use super::dfa::Unsupported;
+use super::parse::{Ast, Look};
+
+const MAX_NODES: usize = 2_000;
+const MAX_WORK: usize = 20_000_000;
+
+pub(super) type NodeId = usize;
+
+#[derive(Debug)]
+pub(super) enum Node {
+    /// Consumes a character whose class the table admits.
+    Char {
+        admits: Vec<bool>,
+        next: NodeId,
+    },
+    /// Goes on if the table admits the next class; the last entry is the end of the text.
+    Look {
+        admits: Vec<bool>,
+        next: NodeId,
+    },
+    Start {
+        next: NodeId,
+    },
+    Split(Vec<NodeId>),
+    AtomicEnter {
+        next: NodeId,
+    },
+    AtomicExit {
+        next: NodeId,
+    },
+    Match,
+}
+
+#[derive(Debug)]
+pub(super) struct Nfa {
+    pub nodes: Vec<Node>,
+    pub root: NodeId,
+    pub num_classes: usize,
+}
+
+impl Nfa {
+    /// `contains` says for each set of the pattern which classes it holds.
+    pub fn build(ast: &Ast, contains: &[Vec<bool>], num_classes: usize) -> Result<Self, Unsupported> {
+        let mut builder = Builder { nodes: vec![Node::Match], contains, num_classes };
+        let root = builder.add(ast, 0)?;
+        Ok(Nfa { nodes: builder.nodes, root, num_classes })
+    }
+
+    /// The class that stands for the end of the text.
+    pub fn end_class(&self) -> usize {
+        self.num_classes
+    }
+
+    /// For each node, whether a thread there matches sooner or later whatever the text goes on with.
+    ///
+    /// Greatest fixed point: a thread is certain if every next class (and the end) gives a match or a
+    /// certain thread; texts are finite and at the end only a match counts. What lies behind a certain
+    /// thread can never be chosen. Atomic groups count as not certain.
+    pub fn certain(&self) -> Result<Vec<bool>, Unsupported> {
+        let mut work = 0;
+        let mut certain = vec![true; self.nodes.len()];
+        loop {
+            let mut changed = false;
+            if work > MAX_WORK {
+                return Err(Unsupported::TooLarge("a machine that takes too long to build"));
+            }
+            for node in 0..self.nodes.len() {
+                if certain[node] && !(0..=self.num_classes).all(|class| self.survives(node, class, &certain, &mut work))
+                {
+                    certain[node] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return Ok(certain);
+            }
+        }
+    }
+
+    fn survives(&self, node: NodeId, class: usize, certain: &[bool], work: &mut usize) -> bool {
+        let mut stack = vec![node];
+        let mut seen = vec![false; self.nodes.len()];
+        while let Some(node) = stack.pop() {
+            *work += 1;
+            if std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            match &self.nodes[node] {
+                Node::Match => return true,
+                Node::Char { admits, next } => {
+                    if class < self.num_classes && admits[class] && certain[*next] {
+                        return true;
+                    }
+                }
+                Node::Look { admits, next } if admits[class] => stack.push(*next),
+                Node::Split(branches) => stack.extend(branches),
+                Node::Look { .. } | Node::Start { .. } | Node::AtomicEnter { .. } | Node::AtomicExit { .. } => {}
+            }
+        }
+        false
+    }
+}
+
+struct Builder<'a> {
+    nodes: Vec<Node>,
+    contains: &'a [Vec<bool>],
+    num_classes: usize,
+}
+
+impl Builder<'_> {
+    fn push(&mut self, node: Node) -> Result<NodeId, Unsupported> {
+        if self.nodes.len() >= MAX_NODES {
+            return Err(Unsupported::TooLarge("a pattern of over 2000 nodes"));
+        }
+        self.nodes.push(node);
+        Ok(self.nodes.len() - 1)
+    }
+
+    /// Adds `ast` in front of `next`; gives its first node.
+    fn add(&mut self, ast: &Ast, next: NodeId) -> Result<NodeId, Unsupported> {
+        match ast {
+            Ast::Empty => Ok(next),
+            Ast::Set(set) => {
+                let admits = self.contains[*set].clone();
+                self.push(Node::Char { admits, next })
+            }
+            Ast::Look(look) => {
+                let admits = self.look_table(look);
+                self.push(Node::Look { admits, next })
+            }
+            Ast::Start => self.push(Node::Start { next }),
+            Ast::Concat(parts) => parts.iter().rev().try_fold(next, |next, part| self.add(part, next)),
+            Ast::Alt(parts) => {
+                let branches = parts.iter().map(|part| self.add(part, next)).collect::<Result<_, _>>()?;
+                self.push(Node::Split(branches))
+            }
+            Ast::Repeat { body, min, max, greedy } => self.repeat(body, *min, *max, *greedy, next),
+            Ast::Atomic(body) => {
+                let exit = self.push(Node::AtomicExit { next })?;
+                let first = self.add(body, exit)?;
+                self.push(Node::AtomicEnter { next: first })
+            }
+        }
+    }
+
+    fn look_table(&self, look: &Look) -> Vec<bool> {
+        let holds = |class: usize| look.sets.iter().any(|&set| self.contains[set][class]) != look.negated;
+        let mut admits: Vec<bool> = (0..self.num_classes).map(holds).collect();
+        admits.push(look.end != look.negated);
+        admits
+    }
+
+    fn repeat(
+        &mut self,
+        body: &Ast,
+        min: usize,
+        max: Option<usize>,
+        greedy: bool,
+        next: NodeId,
+    ) -> Result<NodeId, Unsupported> {
+        let in_order = |body: NodeId| if greedy { vec![body, next] } else { vec![next, body] };
+        let (mut first, copies) = match max {
+            None => {
+                let split = self.push(Node::Split(Vec::new()))?;
+                let again = self.add(body, split)?;
+                self.nodes[split] = Node::Split(in_order(again));
+                if min == 0 { (split, 0) } else { (again, min - 1) }
+            }
+            Some(max) => {
+                let mut first = next;
+                for _ in min..max {
+                    let again = self.add(body, first)?;
+                    first = self.push(Node::Split(in_order(again)))?;
+                }
+                (first, min)
+            }
+        };
+        for _ in 0..copies {
+            let before = self.nodes.len();
+            first = self.add(body, first)?;
+            if self.nodes.len() == before {
+                break;
+            }
+        }
+        Ok(first)
+    }
+}
