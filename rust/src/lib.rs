@@ -14,6 +14,7 @@
 pub mod bpe;
 pub mod count;
 pub mod error;
+mod prefetch;
 pub mod split;
 
 // What meets foreign ids, offsets and bytes must not be able to index out of bounds.

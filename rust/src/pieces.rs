@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::error::{Error, Result};
 use crate::normalize::{Alignment, Normalizer};
 use crate::special::{AddedToken, Matcher};
-use crate::split::Splitter;
+use crate::split::{Span, Splitter};
 
 /// One step of the split, applied to every piece of the step before it.
 #[derive(Debug, Clone)]
@@ -46,11 +46,10 @@ pub enum Part<'t> {
         start: usize,
         end: usize,
     },
-    /// `start` is where the piece stands in `run`.
-    Piece {
-        piece: &'t str,
-        start: usize,
+    /// Some pieces, as the bytes of `run.text()` they are.
+    Pieces {
         run: &'t Run<'t>,
+        pieces: &'t [Span],
     },
 }
 
@@ -65,6 +64,10 @@ pub struct Run<'t> {
 }
 
 impl Run<'_> {
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A map from bytes of this run to bytes of the original text. Costs a pass over the run where that was changed.
     pub fn origin(&self, pipeline: &Pipeline) -> Origin {
         let alignments = match self.text {
@@ -196,7 +199,7 @@ impl Pipeline {
             run.added_prefix = 1;
         }
         let run = &run;
-        split(&self.splitters, &run.text, 0, &mut |piece, start| sink(Part::Piece { piece, start, run }))
+        split(&self.splitters, &run.text, &mut |pieces| sink(Part::Pieces { run, pieces }))
     }
 
     fn normalize<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -220,18 +223,24 @@ impl Pipeline {
     }
 }
 
-/// Splits `text` by each splitter in turn; the last one's pieces go to `sink` with where they stand.
-fn split<'t>(
-    splitters: &[Splitter],
-    text: &'t str,
-    offset: usize,
-    sink: &mut dyn FnMut(&'t str, usize) -> Result<()>,
-) -> Result<()> {
-    let Some((first, rest)) = splitters.split_first() else {
-        return if text.is_empty() { Ok(()) } else { sink(text, offset) };
-    };
-    first.for_each(text, |start, end| {
-        let piece = text.get(start..end).unwrap_or_default();
-        if rest.is_empty() { sink(piece, offset + start) } else { split(rest, piece, offset + start, sink) }
-    })
+/// Splits `text` by each splitter in turn and hands the last one's pieces on, some at a time.
+fn split(splitters: &[Splitter], text: &str, batch: &mut dyn FnMut(&[Span]) -> Result<()>) -> Result<()> {
+    match splitters {
+        [] if text.is_empty() => Ok(()),
+        [] => batch(&[Span { start: 0, end: text.len() }]),
+        [only] => only.for_each_batch(text, batch),
+        [first, rest @ ..] => first.for_each_batch(text, &mut |spans| {
+            // The next splitter sees each piece as a text of its own.
+            let mut pieces = Vec::with_capacity(spans.len());
+            for span in spans {
+                split(rest, text.get(span.start..span.end).unwrap_or_default(), &mut |inner| {
+                    pieces.extend(
+                        inner.iter().map(|piece| Span { start: span.start + piece.start, end: span.start + piece.end }),
+                    );
+                    Ok(())
+                })?;
+            }
+            batch(&pieces)
+        }),
+    }
 }

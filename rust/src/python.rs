@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::pieces::{Added, Pipeline, Step};
 use crate::special::AddedToken;
 use crate::split::{Splitter, Unmatched};
-use crate::tokenizer::{Span, Tokenizer};
+use crate::tokenizer::{TokenSpan, Tokenizer};
 use crate::vocabulary::Vocabulary;
 
 /// Texts shorter than this are encoded without letting go of the interpreter lock: that costs more than they do.
@@ -40,11 +40,11 @@ mod _core {
     }
 }
 
-/// The Unicode version of normalization; the classes of the split are of the pinned `regex-syntax`.
+/// The Unicode versions of the classes in patterns and of normalization.
 #[pyfunction]
-fn unicode_version() -> (String, &'static str) {
+fn unicode_version() -> (&'static str, String) {
     let (major, minor, patch) = crate::normalize::UNICODE_VERSION;
-    (format!("{major}.{minor}.{patch}"), crate::split::UNICODE_VERSION)
+    (crate::split::UNICODE_VERSION, format!("{major}.{minor}.{patch}"))
 }
 
 /// The published split patterns by name, in the `rust` dialect.
@@ -58,7 +58,11 @@ fn patterns() -> std::collections::HashMap<&'static str, &'static str> {
 struct Allowed(Added);
 
 #[pyclass(frozen)]
-struct Engine(Tokenizer);
+struct Engine {
+    tokenizer: Tokenizer,
+    /// The `int` of each id that was in a list: a list shares them, which is ten times as fast as making new ones.
+    ints: Mutex<Vec<Option<Py<PyInt>>>>,
+}
 
 /// Id, bytes, start, end.
 type Token<'py> = (u32, Bound<'py, PyBytes>, usize, usize);
@@ -69,7 +73,7 @@ type AddedTokenFields = (String, u32, bool, bool, bool, bool, bool);
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (*, data, ends, ids, semantics, ranks, merges, merged, ignore_merges, normalizers, splits, added))]
+    #[pyo3(signature = (*, data, ends, ids, semantics, ranks, merges, ignore_merges, normalizers, splits, added))]
     #[expect(clippy::too_many_arguments, reason = "one a part of the spec, by name")]
     fn new(
         py: Python<'_>,
@@ -79,7 +83,6 @@ impl Engine {
         semantics: &str,
         ranks: &[u8],
         merges: &[u8],
-        merged: &[u8],
         ignore_merges: bool,
         normalizers: Vec<String>,
         splits: Vec<(String, String)>,
@@ -89,18 +92,19 @@ impl Engine {
             let vocabulary = Vocabulary::new(data, unpack(ends)?, unpack(ids)?)?;
             let model = match semantics {
                 "rank" => Bpe::by_rank(vocabulary, unpack(ranks)?)?,
-                _ => Bpe::by_merges(vocabulary, unpack(merges)?.as_chunks().0, &unpack(merged)?, ignore_merges)?,
+                _ => Bpe::by_merges(vocabulary, unpack(merges)?.as_chunks().0, ignore_merges)?,
             };
             let normalizers = normalizers.iter().map(|name| name.parse()).collect::<Result<_>>()?;
-            Tokenizer::new(Pipeline::new(normalizers, steps(&splits)?)?, model, added_tokens(added)).map(Self)
+            Tokenizer::new(Pipeline::new(normalizers, steps(&splits)?)?, model, added_tokens(added))
+                .map(|tokenizer| Self { tokenizer, ints: Mutex::default() })
         })
     }
 
     /// What to look for: every added token that is not special, and the special ones of these names (None: all).
     fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
         guarded(py, || match &names {
-            None => self.0.allow(|_| true).map(Allowed),
-            Some(names) => self.0.allow(|content| names.iter().any(|name| name == content)).map(Allowed),
+            None => self.tokenizer.allow(|_| true).map(Allowed),
+            Some(names) => self.tokenizer.allow(|content| names.iter().any(|name| name == content)).map(Allowed),
         })
     }
 
@@ -111,7 +115,7 @@ impl Engine {
         allowed: &Allowed,
         replace: (bool, bool),
     ) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.ids(py, text, allowed, replace)?)
+        self.list(py, &self.ids(py, text, allowed, replace)?)
     }
 
     fn encode_array<'py>(
@@ -145,16 +149,15 @@ impl Engine {
         num_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let objects: Vec<Bound<'py, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
-        let texts: Vec<Cow<'_, str>> =
-            objects.iter().map(|object| text_of(object, replace)).collect::<PyResult<_>>()?;
-        let mut states: Vec<Scratch> =
-            std::iter::repeat_with(Scratch::default).take(threads(num_threads, texts.len())).collect();
-        let lists = batch(py, &texts, &mut states, |_, text, scratch, go_on| {
-            let mut ids = Vec::new();
-            self.0.encode_into(text, &allowed.0, scratch, &mut ids, go_on).map(|()| ids)
+        let texts: Vec<Cow<'_, str>> = texts_of(&objects, replace)?;
+        let lists = self.tokenizer.with_scratches(threads(num_threads, texts.len()), |scratches| {
+            batch(py, &texts, scratches, |_, text, scratch, go_on| {
+                let mut ids = Vec::new();
+                self.tokenizer.encode_into(text, &allowed.0, scratch, &mut ids, go_on).map(|()| ids)
+            })
         })?;
         let lists: Vec<Bound<'py, PyList>> =
-            lists.into_iter().map(|ids| PyList::new(py, ids)).collect::<PyResult<_>>()?;
+            lists.into_iter().map(|ids| self.list(py, &ids)).collect::<PyResult<_>>()?;
         PyList::new(py, lists)
     }
 
@@ -168,9 +171,9 @@ impl Engine {
         unit: &str,
     ) -> PyResult<Vec<Token<'py>>> {
         let text = text_of(text, replace)?;
-        let mut spans = guarded(py, || py.detach(|| self.0.spans(&text, &allowed.0)))?;
+        let mut spans = guarded(py, || py.detach(|| self.tokenizer.spans(&text, &allowed.0)))?;
         in_units(&text, &mut spans, unit);
-        let token = |id| PyBytes::new(py, self.0.decoder().token(id).unwrap_or_default());
+        let token = |id| PyBytes::new(py, self.tokenizer.decoder().token(id).unwrap_or_default());
         Ok(spans.into_iter().map(|span| (span.id, token(span.id), span.start, span.end)).collect())
     }
 
@@ -183,7 +186,7 @@ impl Engine {
         replace: (bool, bool),
     ) -> PyResult<Vec<Bound<'py, PyString>>> {
         let text = text_of(text, replace)?;
-        let pieces = guarded(py, || py.detach(|| self.0.pieces(&text, &allowed.0)))?;
+        let pieces = guarded(py, || py.detach(|| self.tokenizer.pieces(&text, &allowed.0)))?;
         Ok(pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())).collect())
     }
 
@@ -191,7 +194,7 @@ impl Engine {
     fn encode_piece(&self, py: Python<'_>, piece: &[u8]) -> PyResult<Vec<u32>> {
         guarded(py, || {
             let mut ids = Vec::new();
-            py.detach(|| self.0.encode_piece_into(piece, &mut Scratch::default(), &mut ids))?;
+            py.detach(|| self.tokenizer.encode_piece_into(piece, &mut Scratch::default(), &mut ids))?;
             Ok(ids)
         })
     }
@@ -224,23 +227,39 @@ impl Engine {
     }
 
     fn token_to_id(&self, token: &[u8]) -> Option<u32> {
-        self.0.model().vocabulary().find(token).map(|(_, id)| id)
+        self.tokenizer.model().vocabulary().find(token).map(|(_, id)| id)
     }
 
     fn id_to_token<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
-        self.0.decoder().token(id).map(|token| PyBytes::new(py, token))
+        self.tokenizer.decoder().token(id).map(|token| PyBytes::new(py, token))
     }
 
     fn num_ids(&self) -> usize {
-        self.0.decoder().num_ids()
+        self.tokenizer.decoder().num_ids()
     }
 
     fn byte_lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.0.decoder().byte_lengths().collect::<Vec<u32>>(), "uint32")
+        array(py, &self.tokenizer.decoder().byte_lengths().collect::<Vec<u32>>(), "uint32")
     }
 }
 
 impl Engine {
+    fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+        // Taken where it is free: making a list may collect garbage, and a finalizer may come back here.
+        let Ok(mut ints) = self.ints.try_lock() else { return PyList::new(py, ids) };
+        ints.resize_with(self.tokenizer.decoder().num_ids(), || None);
+        let int = |&id: &u32| match ints.get_mut(id as usize) {
+            Some(Some(int)) => int.bind(py).clone(),
+            Some(free) => {
+                let int = PyInt::new(py, id);
+                *free = Some(int.clone().unbind());
+                int
+            }
+            None => PyInt::new(py, id),
+        };
+        PyList::new(py, ids.iter().map(int))
+    }
+
     fn ids(
         &self,
         py: Python<'_>,
@@ -250,16 +269,23 @@ impl Engine {
     ) -> PyResult<Vec<u32>> {
         let text = text_of(text, replace)?;
         let mut ids = Vec::new();
-        let mut scratch = Scratch::default();
         if text.len() < SHORT_BYTES {
             return guarded(py, || {
-                self.0.encode_into(&text, &allowed.0, &mut scratch, &mut ids, &mut || true)?;
+                self.tokenizer.with_scratch(|scratch| {
+                    self.tokenizer.encode_into(&text, &allowed.0, scratch, &mut ids, &mut || true)
+                })?;
                 Ok(ids)
             });
         }
+        ids.reserve(text.len() / 4);
         let mut polling = Polling::new();
+        let mut go_on = || polling.go_on();
         let done = guarded(py, || {
-            py.detach(|| self.0.encode_into(&text, &allowed.0, &mut scratch, &mut ids, &mut || polling.go_on()))
+            py.detach(|| {
+                self.tokenizer.with_scratch(|scratch| {
+                    self.tokenizer.encode_into(&text, &allowed.0, scratch, &mut ids, &mut go_on)
+                })
+            })
         });
         polling.raise()?;
         done.map(|()| ids)
@@ -277,11 +303,11 @@ impl Engine {
             "skip" => UnknownIds::Skip,
             _ => UnknownIds::Error,
         };
-        let max_id = self.0.decoder().num_ids().saturating_sub(1) as u32;
+        let max_id = self.tokenizer.decoder().num_ids().saturating_sub(1) as u32;
         let ids = ids_of(ids, max_id, unknown)?;
         guarded(py, || {
             let mut bytes = Vec::with_capacity(ids.len() * 4);
-            py.detach(|| self.0.decoder().decode_into(&ids, unknown, skip_special_tokens, &mut bytes))?;
+            py.detach(|| self.tokenizer.decoder().decode_into(&ids, unknown, skip_special_tokens, &mut bytes))?;
             Ok(bytes)
         })
     }
@@ -312,8 +338,7 @@ impl PieceCounter {
 
     fn add(&mut self, py: Python<'_>, documents: &Bound<'_, PyList>, num_threads: Option<usize>) -> PyResult<()> {
         let objects: Vec<Bound<'_, PyAny>> = documents.iter().collect();
-        let texts: Vec<Cow<'_, str>> =
-            objects.iter().map(|object| text_of(object, (false, true))).collect::<PyResult<_>>()?;
+        let texts: Vec<Cow<'_, str>> = texts_of(&objects, (false, true))?;
         let num_threads = threads(num_threads, texts.len());
         while self.counts.len() < num_threads {
             self.counts.push(PieceCounts::new());
@@ -342,8 +367,8 @@ impl PieceCounter {
         })
     }
 
-    /// Packed (left, right) symbols of each merge, and the packed symbol that each gives.
-    #[pyo3(signature = (*, num_merges, byte_order, tie_break, min_frequency, max_token_length, never_merge_spaces, shared_ids, progress))]
+    /// Packed (left, right) symbols of each merge: 0 to 255 are bytes in `byte_order`, merge `i` makes symbol `256 + i`.
+    #[pyo3(signature = (*, num_merges, byte_order, tie_break, min_frequency, max_token_length, never_merge_spaces, progress))]
     #[expect(clippy::too_many_arguments, reason = "one an option, by name")]
     fn train<'py>(
         &mut self,
@@ -354,23 +379,15 @@ impl PieceCounter {
         min_frequency: u64,
         max_token_length: Option<usize>,
         never_merge_spaces: bool,
-        shared_ids: bool,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let tie_break = match tie_break {
             "first" => TieBreak::First,
             "lex_max" => TieBreak::LexMax,
             _ => TieBreak::Ids,
         };
-        let options = TrainOptions {
-            num_merges,
-            byte_order,
-            tie_break,
-            min_frequency,
-            max_token_length,
-            never_merge_spaces,
-            shared_ids,
-        };
+        let options =
+            TrainOptions { num_merges, byte_order, tie_break, min_frequency, max_token_length, never_merge_spaces };
         let mut raised = None;
         let mut told = Instant::now();
         let mut pulse = |done: usize| {
@@ -396,11 +413,8 @@ impl PieceCounter {
         if let Some(error) = raised {
             return Err(error);
         }
-        let merges = training?.merges;
-        let pairs: Vec<u8> =
-            merges.iter().flat_map(|&(left, right, _)| [left, right]).flat_map(u32::to_le_bytes).collect();
-        let merged: Vec<u8> = merges.iter().flat_map(|&(_, _, merged)| merged.to_le_bytes()).collect();
-        Ok((PyBytes::new(py, &pairs), PyBytes::new(py, &merged)))
+        let symbols = training?.merges.into_iter().flat_map(|(left, right, _)| [left, right]);
+        Ok(PyBytes::new(py, &symbols.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()))
     }
 }
 
@@ -572,6 +586,20 @@ fn text_of<'a>(
     Err(raise(py, &Error::InvalidUtf8 { offset, byte: bytes.get(offset).copied().unwrap_or(0) }, ""))
 }
 
+/// The text of each document; an error names the document.
+fn texts_of<'a>(objects: &'a [Bound<'_, PyAny>], replace: (bool, bool)) -> PyResult<Vec<Cow<'a, str>>> {
+    let text = |(at, object): (usize, &'a Bound<'_, PyAny>)| {
+        text_of(object, replace).map_err(|error| {
+            let (py, value) = (object.py(), error.value(object.py()));
+            match value.getattr("hint").and_then(|hint| hint.extract::<Option<String>>()) {
+                Ok(hint) => exception(py, "TextError", &format!("document {at}: {value}"), hint.as_deref()),
+                Err(_) => error,
+            }
+        })
+    };
+    objects.iter().enumerate().map(text).collect()
+}
+
 /// The ids of a buffer or a sequence of integers.
 fn ids_of(object: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds) -> PyResult<Vec<u32>> {
     if object.is_instance_of::<PyString>()
@@ -652,7 +680,7 @@ fn array<'py>(py: Python<'py>, ids: &[u32], dtype: &str) -> PyResult<Bound<'py, 
 }
 
 /// Turns byte offsets into characters or UTF-16 units; a token covers every character that it touches.
-fn in_units(text: &str, spans: &mut [Span], unit: &str) {
+fn in_units(text: &str, spans: &mut [TokenSpan], unit: &str) {
     if unit == "byte" || text.is_ascii() {
         return;
     }

@@ -1,14 +1,19 @@
 //! The whole of encoding: text → pieces → ids, with spans where they are asked for.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::bpe::encode::{Bpe, Scratch};
 use crate::decode::Decoder;
 use crate::error::{Error, Result};
 use crate::pieces::{Added, Origin, Part, Pipeline};
 use crate::special::AddedToken;
+use crate::split;
 
 #[derive(Debug)]
 pub struct Tokenizer {
     pipeline: Pipeline,
+    /// Idle ones, with the words they have met: as many as there were calls at one time.
+    scratches: Mutex<Vec<Scratch>>,
     model: Bpe,
     added: Vec<AddedToken>,
     decoder: Decoder,
@@ -16,7 +21,7 @@ pub struct Tokenizer {
 
 /// A token and the bytes of the original text it covers; not always whole characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct TokenSpan {
     pub id: u32,
     pub start: usize,
     pub end: usize,
@@ -25,7 +30,7 @@ pub struct Span {
 impl Tokenizer {
     pub fn new(pipeline: Pipeline, model: Bpe, added: Vec<AddedToken>) -> Result<Self> {
         let decoder = Decoder::new(model.vocabulary(), &added)?;
-        Ok(Self { pipeline, model, added, decoder })
+        Ok(Self { pipeline, scratches: Mutex::default(), model, added, decoder })
     }
 
     pub fn decoder(&self) -> &Decoder {
@@ -43,6 +48,25 @@ impl Tokenizer {
         self.pipeline.added(&tokens)
     }
 
+    /// Lends a scratch to `work`.
+    pub fn with_scratch<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        self.with_scratches(1, |scratches| work(scratches.first_mut().unwrap_or(&mut Scratch::default())))
+    }
+
+    /// Lends `count` scratches to `work`, one for each thread that it starts.
+    pub fn with_scratches<T>(&self, count: usize, work: impl FnOnce(&mut [Scratch]) -> T) -> T {
+        let idle = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lent = {
+            let mut idle = idle();
+            let kept = idle.len().saturating_sub(count);
+            idle.split_off(kept)
+        };
+        lent.resize_with(count, Scratch::default);
+        let result = work(&mut lent);
+        idle().append(&mut lent);
+        result
+    }
+
     /// Appends the ids of `text` to `ids`. `go_on` is asked every 64 KB or so; when it says no, `Error::Interrupted`.
     pub fn encode_into(
         &self,
@@ -58,15 +82,15 @@ impl Tokenizer {
                 ids.push(id);
                 Ok(())
             }
-            Part::Piece { piece, .. } => {
-                until_asked -= piece.len() as isize;
+            Part::Pieces { run, pieces } => {
+                until_asked -= length(pieces);
                 if until_asked < 0 {
                     until_asked = 1 << 16;
                     if !go_on() {
                         return Err(Error::Interrupted);
                     }
                 }
-                self.model.encode_into(piece.as_bytes(), scratch, ids)
+                self.model.encode_pieces_into(run.text().as_bytes(), pieces, scratch, ids)
             }
         })
     }
@@ -77,27 +101,30 @@ impl Tokenizer {
     }
 
     /// The tokens of `text`, each with the bytes it covers.
-    pub fn spans(&self, text: &str, added: &Added) -> Result<Vec<Span>> {
+    pub fn spans(&self, text: &str, added: &Added) -> Result<Vec<TokenSpan>> {
         let mut spans = Vec::new();
         let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
         // Of the run under work: runs always have an added token between them.
         let mut origin: Option<Origin> = None;
         self.pipeline.for_each(text, added, &mut |part| match part {
             Part::Added { id, start, end } => {
-                spans.push(Span { id, start, end });
+                spans.push(TokenSpan { id, start, end });
                 origin = None;
                 Ok(())
             }
-            Part::Piece { piece, start, run } => {
+            Part::Pieces { run, pieces } => {
                 let origin = origin.get_or_insert_with(|| run.origin(&self.pipeline));
-                ids.clear();
-                self.model.encode_into(piece.as_bytes(), &mut scratch, &mut ids)?;
-                let mut at = start;
-                for &id in &ids {
-                    let end = at + self.model.vocabulary().token(id).map_or(0, <[u8]>::len);
-                    let (from, to) = origin.range(at, end);
-                    spans.push(Span { id, start: from, end: to });
-                    at = end;
+                for piece in pieces {
+                    ids.clear();
+                    let bytes = run.text().as_bytes().get(piece.start..piece.end).unwrap_or_default();
+                    self.model.encode_into(bytes, &mut scratch, &mut ids)?;
+                    let mut at = piece.start;
+                    for &id in &ids {
+                        let end = at + self.model.vocabulary().token(id).map_or(0, <[u8]>::len);
+                        let (from, to) = origin.range(at, end);
+                        spans.push(TokenSpan { id, start: from, end: to });
+                        at = end;
+                    }
                 }
                 Ok(())
             }
@@ -107,14 +134,22 @@ impl Tokenizer {
 
     /// The pieces of `text` and its added tokens, as the bytes of the original text they cover.
     pub fn pieces(&self, text: &str, added: &Added) -> Result<Vec<(usize, usize)>> {
-        let mut pieces = Vec::new();
+        let mut found = Vec::new();
         self.pipeline.for_each(text, added, &mut |part| {
-            pieces.push(match part {
-                Part::Added { start, end, .. } => (start, end),
-                Part::Piece { piece, start, run } => run.origin(&self.pipeline).range(start, start + piece.len()),
-            });
+            match part {
+                Part::Added { start, end, .. } => found.push((start, end)),
+                Part::Pieces { run, pieces } => {
+                    let origin = run.origin(&self.pipeline);
+                    found.extend(pieces.iter().map(|piece| origin.range(piece.start, piece.end)));
+                }
+            }
             Ok(())
         })?;
-        Ok(pieces)
+        Ok(found)
     }
+}
+
+/// The bytes that pieces cover.
+pub(crate) fn length(pieces: &[split::Span]) -> isize {
+    pieces.last().map_or(0, |last| last.end as isize) - pieces.first().map_or(0, |first| first.start as isize)
 }

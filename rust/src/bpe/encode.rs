@@ -11,7 +11,9 @@ use std::collections::BinaryHeap;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::cache::{PairMemo, WordTable, key};
 use crate::error::{Error, Result};
+use crate::split::Span;
 use crate::vocabulary::Vocabulary;
 
 /// Pieces of up to this many bytes are merged by scanning.
@@ -56,9 +58,11 @@ struct Link {
     next: u32,
 }
 
-/// Buffers that outlive a piece.
+/// Buffers that outlive a piece. They belong to one model: the word table holds its ids.
 #[derive(Debug, Default)]
 pub struct Scratch {
+    words: WordTable,
+    pairs: PairMemo,
     symbols: Vec<Symbol>,
     links: Vec<Link>,
     heap: BinaryHeap<Reverse<(u32, u32, u32)>>,
@@ -76,36 +80,21 @@ impl Bpe {
         Ok(Self::new(vocabulary, Semantics::Rank { ranks }, true))
     }
 
-    /// `pairs` are (left id, right id), the first merged first; `merged` the id each gives, or empty: the id of the joined
-    /// bytes. Of a pair that stands twice the last counts, as in Hugging Face's map.
-    pub fn by_merges(vocabulary: Vocabulary, pairs: &[[u32; 2]], merged: &[u32], ignore_merges: bool) -> Result<Self> {
-        if !merged.is_empty() && merged.len() != pairs.len() {
-            return Err(Error::Spec(format!(
-                "merges: expected one merged id a pair, {}, found {}",
-                pairs.len(),
-                merged.len()
-            )));
-        }
+    /// `pairs` are (left id, right id), the first merged first. Of a pair that stands twice the last counts, as in Hugging
+    /// Face's map.
+    pub fn by_merges(vocabulary: Vocabulary, pairs: &[[u32; 2]], ignore_merges: bool) -> Result<Self> {
         let mut merges = HashMap::with_capacity_and_hasher(pairs.len(), FixedState::with_seed(0));
         let mut joined = Vec::new();
         for (rank, &[left, right]) in pairs.iter().enumerate() {
             joined.clear();
             for id in [left, right] {
-                let token = vocabulary.token(id);
-                joined.extend_from_slice(token.ok_or_else(|| {
-                    Error::Spec(format!("merge {rank}: expected an id of the vocabulary, found {id}"))
-                })?);
+                let missing = || Error::Spec(format!("merge {rank}: expected an id of the vocabulary, found {id}"));
+                joined.extend_from_slice(vocabulary.token(id).ok_or_else(missing)?);
             }
-            let found = match merged.get(rank) {
-                Some(&id) => Some(id).filter(|&id| vocabulary.token(id) == Some(&joined)),
-                None => vocabulary.find(&joined).map(|(_, id)| id),
-            };
-            let Some(id) = found else {
-                return Err(Error::Spec(format!(
-                    "merge {rank}: expected a token with the bytes of {left} and {right} joined, found none"
-                )));
-            };
-            merges.insert((left, right), (rank as u32, id));
+            let missing =
+                || Error::Spec(format!("merge {rank}: expected a token of {left} and {right} joined, found none"));
+            let (_, merged) = vocabulary.find(&joined).ok_or_else(missing)?;
+            merges.insert((left, right), (rank as u32, merged));
         }
         Ok(Self::new(vocabulary, Semantics::Merges { merges }, ignore_merges))
     }
@@ -117,6 +106,35 @@ impl Bpe {
 
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
+    }
+
+    /// Appends the ids of `pieces`, each some bytes of `text`, to `ids`.
+    pub fn encode_pieces_into(
+        &self,
+        text: &[u8],
+        pieces: &[Span],
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        // Some keys at a time, so that their cache lines are under way before the first is needed.
+        let mut keys = [0; 32];
+        for pieces in pieces.chunks(keys.len()) {
+            for (slot, &Span { start, end }) in keys.iter_mut().zip(pieces) {
+                *slot = key(text, start, end);
+                scratch.words.expect(*slot);
+            }
+            for (&key, &Span { start, end }) in keys.iter().zip(pieces) {
+                if key != 0 && scratch.words.append(key, ids) {
+                    continue;
+                }
+                let before = ids.len();
+                self.encode_into(text.get(start..end).unwrap_or_default(), scratch, ids)?;
+                if key != 0 {
+                    scratch.words.insert(key, ids.get(before..).unwrap_or_default());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Appends the ids of `piece` to `ids`.
@@ -138,7 +156,11 @@ impl Bpe {
     }
 
     /// Rank and merged id of two neighbours; `joined` are the bytes of both.
-    fn pair(&self, left: u32, right: u32, joined: &[u8]) -> (u32, u32) {
+    fn pair(&self, left: u32, right: u32, joined: &[u8], memo: &mut PairMemo) -> (u32, u32) {
+        memo.get_or_insert_with(left, right, || self.look_up_pair(left, right, joined))
+    }
+
+    fn look_up_pair(&self, left: u32, right: u32, joined: &[u8]) -> (u32, u32) {
         let found = match &self.semantics {
             Semantics::Merges { merges } => merges.get(&(left, right)).copied(),
             Semantics::Rank { ranks } => self.vocabulary.find(joined).map(|(place, id)| {
@@ -149,22 +171,22 @@ impl Bpe {
     }
 
     fn scan(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
-        let symbols = &mut scratch.symbols;
+        let Scratch { symbols, pairs, .. } = scratch;
         symbols.clear();
         for (start, &byte) in piece.iter().enumerate() {
             symbols.push(Symbol { start: start as u32, id: self.byte_id(byte)?, rank: NEVER, merged: NONE });
         }
         for at in 0..symbols.len().saturating_sub(1) {
-            self.rank_at(piece, symbols, at);
+            self.rank_at(piece, symbols, at, pairs);
         }
         while let Some((at, merged)) = lowest(symbols) {
             if let Some(symbol) = symbols.get_mut(at) {
                 symbol.id = merged;
             }
             symbols.remove(at + 1);
-            self.rank_at(piece, symbols, at);
+            self.rank_at(piece, symbols, at, pairs);
             if at > 0 {
-                self.rank_at(piece, symbols, at - 1);
+                self.rank_at(piece, symbols, at - 1, pairs);
             }
         }
         ids.extend(symbols.iter().map(|symbol| symbol.id));
@@ -172,18 +194,18 @@ impl Bpe {
     }
 
     /// Works out what the symbol at `at` would become with its right neighbour.
-    fn rank_at(&self, piece: &[u8], symbols: &mut [Symbol], at: usize) {
+    fn rank_at(&self, piece: &[u8], symbols: &mut [Symbol], at: usize, memo: &mut PairMemo) {
         let end = symbols.get(at + 2).map_or(piece.len(), |symbol| symbol.start as usize);
         let right = symbols.get(at + 1).map(|symbol| symbol.id);
         let Some(symbol) = symbols.get_mut(at) else { return };
         (symbol.rank, symbol.merged) = match (right, piece.get(symbol.start as usize..end)) {
-            (Some(right), Some(joined)) => self.pair(symbol.id, right, joined),
+            (Some(right), Some(joined)) => self.pair(symbol.id, right, joined, memo),
             _ => (NEVER, NONE),
         };
     }
 
     fn heap(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
-        let Scratch { links, heap, .. } = scratch;
+        let Scratch { links, heap, pairs, .. } = scratch;
         links.clear();
         heap.clear();
         if u32::try_from(piece.len()).is_err() {
@@ -195,7 +217,7 @@ impl Bpe {
             links.push(Link { symbol, end: at + 1, previous: at.wrapping_sub(1), next: at + 1 });
         }
         for at in 0..piece.len() as u32 {
-            self.push(piece, links, heap, at);
+            self.push(piece, links, heap, at, pairs);
         }
         while let Some(Reverse((rank, at, merged))) = heap.pop() {
             let Some(&link) = links.get(at as usize) else { continue };
@@ -213,9 +235,9 @@ impl Bpe {
             if let Some(after) = links.get_mut(next as usize) {
                 after.previous = at;
             }
-            self.push(piece, links, heap, at);
+            self.push(piece, links, heap, at, pairs);
             if link.previous != NONE {
-                self.push(piece, links, heap, link.previous);
+                self.push(piece, links, heap, link.previous, pairs);
             }
         }
         let mut at = 0;
@@ -227,12 +249,19 @@ impl Bpe {
     }
 
     /// Works out what the symbol at `at` would become with its right neighbour, and lines it up to do so.
-    fn push(&self, piece: &[u8], links: &mut [Link], heap: &mut BinaryHeap<Reverse<(u32, u32, u32)>>, at: u32) {
+    fn push(
+        &self,
+        piece: &[u8],
+        links: &mut [Link],
+        heap: &mut BinaryHeap<Reverse<(u32, u32, u32)>>,
+        at: u32,
+        memo: &mut PairMemo,
+    ) {
         let Some(&left) = links.get(at as usize) else { return };
         let (rank, merged) = match links.get(left.next as usize) {
             Some(right) => {
                 let joined = piece.get(left.symbol.start as usize..right.end as usize).unwrap_or_default();
-                self.pair(left.symbol.id, right.symbol.id, joined)
+                self.pair(left.symbol.id, right.symbol.id, joined, memo)
             }
             None => (NEVER, NONE),
         };
@@ -281,10 +310,10 @@ mod tests {
     #[test]
     fn listed_pairs_alone_merge_under_merges() {
         let merges = [[98, 99], [97, 256]];
-        let listed = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, &[], false).expect("ids exist");
+        let listed = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, false).expect("ids exist");
         assert_eq!(encode(&listed, b"ab"), [97, 98]);
         assert_eq!(encode(&listed, b"abc"), [257]);
-        let whole = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, &[], true).expect("ids exist");
+        let whole = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, true).expect("ids exist");
         assert_eq!(encode(&whole, b"ab"), [258]);
     }
 
@@ -293,7 +322,7 @@ mod tests {
         let tokens: [&[u8]; 9] = [b"ab", b"ba", b"aba", b"aa", b"bb", b"abab", b"aaaa", b"bab", b"abba"];
         let ranked = Bpe::by_rank(vocabulary(&tokens), vec![]).expect("no ranks");
         let merges = [[97, 98], [256, 97], [98, 97], [97, 97], [259, 259], [256, 256], [97, 257]];
-        let listed = Bpe::by_merges(vocabulary(&tokens), &merges, &[], false).expect("ids exist");
+        let listed = Bpe::by_merges(vocabulary(&tokens), &merges, false).expect("ids exist");
         let mut state = 7u64;
         for length in (0..200).chain([1000, 5000]) {
             let piece: Vec<u8> = (0..length)

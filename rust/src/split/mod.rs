@@ -22,6 +22,9 @@ use regex::RegexSplitter;
 /// The Unicode version of the classes that patterns name: that of the pinned `regex-syntax`.
 pub const UNICODE_VERSION: &str = "16.0.0";
 
+/// Pieces handed on at a time: enough that the call is nothing, few enough to stay in the nearest cache.
+const BATCH: usize = 256;
+
 /// What becomes of text that the pattern does not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmatched {
@@ -63,44 +66,75 @@ impl Splitter {
         }
     }
 
-    /// Calls `piece(start, end)` for each piece of `text`, in order.
-    pub fn for_each(&self, text: &str, mut piece: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+    /// Calls `batch` with the pieces of `text`, in order, up to a few hundred at a time.
+    pub fn for_each_batch(&self, text: &str, batch: &mut dyn FnMut(&[Span]) -> Result<()>) -> Result<()> {
+        let mut spans = [Span::default(); BATCH];
         let mut end = 0;
-        let mut found = |from: usize, to: usize| {
-            if from > end {
-                self.gap(text, end, from, &mut piece)?;
-            }
-            end = to;
-            piece(from, to)
-        };
         match &self.engine {
-            Engine::Regex(regex) => regex.for_each(text, found)?,
             Engine::Machine(machine) => {
                 let mut cursor = Cursor::default();
-                let mut spans = [Span::default(); 256];
                 while !cursor.is_done() {
                     let count = machine.fill(text, &mut cursor, &mut spans);
-                    spans[..count].iter().try_for_each(|span| found(span.start, span.end))?;
+                    self.hand_on(text, &mut end, &spans[..count], batch)?;
                 }
             }
-        }
-        if end < text.len() { self.gap(text, end, text.len(), &mut piece) } else { Ok(()) }
-    }
-
-    fn gap(
-        &self,
-        text: &str,
-        start: usize,
-        end: usize,
-        piece: &mut impl FnMut(usize, usize) -> Result<()>,
-    ) -> Result<()> {
-        match self.unmatched {
-            Unmatched::Keep => piece(start, end),
-            Unmatched::Drop => Ok(()),
-            Unmatched::Error => {
-                let found = text.get(start..end).unwrap_or_default().chars().take(16).collect();
-                Err(Error::Unmatched { offset: start, found })
+            Engine::Regex(regex) => {
+                let mut count = 0;
+                regex.for_each(text, |start, end_of_match| {
+                    spans[count] = Span { start, end: end_of_match };
+                    count += 1;
+                    if count < BATCH {
+                        return Ok(());
+                    }
+                    count = 0;
+                    self.hand_on(text, &mut end, &spans, batch)
+                })?;
+                self.hand_on(text, &mut end, &spans[..count], batch)?;
             }
         }
+        if end < text.len() {
+            let rest = Span { start: end, end: text.len() };
+            match self.unmatched {
+                Unmatched::Keep => batch(&[rest])?,
+                Unmatched::Drop => {}
+                Unmatched::Error => return Err(unmatched(text, rest)),
+            }
+        }
+        Ok(())
     }
+
+    /// Passes matches on, with the text between them as `unmatched` says. `end` is where the match before them ended.
+    fn hand_on(
+        &self,
+        text: &str,
+        end: &mut usize,
+        spans: &[Span],
+        batch: &mut dyn FnMut(&[Span]) -> Result<()>,
+    ) -> Result<()> {
+        let starts = spans.iter().map(|span| span.start);
+        let ends = std::iter::once(*end).chain(spans.iter().map(|span| span.end));
+        let is_whole = self.unmatched == Unmatched::Drop || starts.eq(ends.take(spans.len()));
+        let mut last = std::mem::replace(end, spans.last().map_or(*end, |span| span.end));
+        if is_whole {
+            return batch(spans);
+        }
+        let mut with_gaps = Vec::with_capacity(spans.len() * 2);
+        for span in spans {
+            let gap = Span { start: last, end: span.start };
+            if gap.start < gap.end {
+                if self.unmatched == Unmatched::Error {
+                    return Err(unmatched(text, gap));
+                }
+                with_gaps.push(gap);
+            }
+            with_gaps.push(*span);
+            last = span.end;
+        }
+        batch(&with_gaps)
+    }
+}
+
+fn unmatched(text: &str, gap: Span) -> Error {
+    let found = text.get(gap.start..gap.end).unwrap_or_default().chars().take(16).collect();
+    Error::Unmatched { offset: gap.start, found }
 }

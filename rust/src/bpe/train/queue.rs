@@ -1,23 +1,23 @@
-//! A priority queue for jobs whose counts fall while they wait.
+//! A priority queue for pairs whose counts fall while they wait.
 //!
-//! Most pairs of a corpus are rare and are never merged, so only the jobs of the highest power of two
+//! Most pairs of a corpus are rare and are never merged, so only the pairs of the highest power of two
 //! are in a heap; the others lie unsorted in one pile for each power of two. A pile becomes the heap
-//! when its turn comes, and by then many of its jobs have sunk or died. A push into a pile is O(1), a
-//! pop O(log n) in the size of one pile. Equal to one heap over all jobs.
+//! when its turn comes, and by then many of its pairs have sunk or died. A push into a pile is O(1), a
+//! pop O(log n) in the size of one pile. Equal to one heap over all pairs.
 
-/// A job in the heap. `tie` orders jobs of one count, smallest first.
+/// A pair in the heap. `tie` orders pairs of one count, smallest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     pub count: u64,
     pub tie: u64,
-    pub job: u32,
+    pub pair: u32,
 }
 
 pub(super) struct Queue {
     heap: Vec<Entry>,
-    /// Jobs of at least 2^level are in the heap.
+    /// Pairs that count at least 2^level are in the heap.
     level: u32,
-    piles: Vec<Vec<(u64, u32)>>,
+    piles: Vec<Vec<u32>>,
 }
 
 impl Queue {
@@ -25,13 +25,13 @@ impl Queue {
         Self { heap: Vec::new(), level: u64::BITS, piles: vec![Vec::new(); u64::BITS as usize] }
     }
 
-    /// Whether a job of `count` belongs into the heap; if not, `put_aside` is its place.
+    /// Whether a pair of `count` belongs into the heap; if not, `put_aside` is its place.
     pub fn is_due(&self, count: u64) -> bool {
         count.ilog2() >= self.level
     }
 
-    pub fn put_aside(&mut self, count: u64, job: u32) {
-        self.piles[count.ilog2() as usize].push((count, job));
+    pub fn put_aside(&mut self, count: u64, pair: u32) {
+        self.piles[count.ilog2() as usize].push(pair);
     }
 
     pub fn push(&mut self, entry: Entry, is_before: impl Fn(&Entry, &Entry) -> bool) {
@@ -43,7 +43,7 @@ impl Queue {
         }
     }
 
-    /// Takes out the first job of the heap. `None` says that the heap is empty, not that the queue is:
+    /// Takes out the first pair of the heap. `None` says that the heap is empty, not that the queue is:
     /// see `next_pile`.
     pub fn pop(&mut self, is_before: impl Fn(&Entry, &Entry) -> bool) -> Option<Entry> {
         if self.heap.is_empty() {
@@ -67,9 +67,9 @@ impl Queue {
         }
     }
 
-    /// Lowers the level to the next pile and hands its jobs over, to be pushed with their counts of
+    /// Lowers the level to the next pile and hands its pairs over, to be pushed with their counts of
     /// today. `None` when there are none left.
-    pub fn next_pile(&mut self) -> Option<Vec<(u64, u32)>> {
+    pub fn next_pile(&mut self) -> Option<Vec<u32>> {
         while self.level > 0 {
             self.level -= 1;
             let pile = std::mem::take(&mut self.piles[self.level as usize]);
