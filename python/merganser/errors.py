@@ -1,13 +1,13 @@
 """What can go wrong, as a tree. Each class is also the built-in that one would catch.
 
-    MerganserError
-    ├── FormatError      (ValueError)    a file or a spec does not say what its format requires
-    ├── TextError        (ValueError)    text or bytes that cannot be encoded or decoded
-    ├── TokenIdError     (LookupError)   an id or a token that the vocabulary does not hold
-    ├── TrainingError    (ValueError)    training was asked for what cannot be done
-    ├── StorageError     (OSError)       a file could not be read or written
-    ├── MissingExtra     (ImportError)   an optional package is not installed
-    └── InternalError    (RuntimeError)  a fault of ours: please report it
+MerganserError
+├── FormatError      (ValueError)    a file or a spec does not say what its format requires
+├── TextError        (ValueError)    text or bytes that cannot be encoded or decoded
+├── TokenIdError     (LookupError)   an id or a token that the vocabulary does not hold
+├── TrainingError    (ValueError)    training was asked for what cannot be done
+├── StorageError     (OSError)       a file could not be read or written
+├── MissingExtra     (ImportError)   an optional package is not installed
+└── InternalError    (RuntimeError)  a fault of ours: please report it
 """
 
 

@@ -1,7 +1,7 @@
 """`Spec`: everything a tokenizer is, as frozen values over packed buffers.
 
 Every format reads into a Spec and writes from one, training makes one, and the engine is built from one.
-Packed buffers are `bytes` of little-endian u32, so a Spec compares, hashes, pickles and crosses into the engine as it is.
+Packed buffers are `bytes` of little-endian u32, so a Spec compares, hashes, pickles and crosses into the engine as is.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Literal
 def pack(numbers: Iterable[int]) -> bytes:
     """`numbers` as packed little-endian u32.
 
-    >>> pack([1, 2])
-    b'\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00'
+    >>> pack([97, 98]).replace(bytes(3), b".")
+    b'a.b.'
     """
     packed = array("I", numbers)
     if sys.byteorder == "big":
@@ -79,15 +79,14 @@ class BytePairModel:
     bytes have the lowest rank is merged, again and again. `ranks` holds one rank a token (empty: a token's place in
     the vocabulary is its rank).
     `semantics="merges"` is Hugging Face's and minbpe's: only the pairs listed in `merges` are merged, the earliest
-    first; with `ignore_merges` a piece that is a token is that token. `merges` holds left id, right id of each merge,
-    and `merged`, where it is not empty, the id each gives (empty: the id of the token with the joined bytes).
+    first; with `ignore_merges` a piece that is a token is that token. `merges` holds the left and the right id of each
+    merge; it makes the token with the joined bytes.
     """
 
     vocabulary: Vocabulary
     semantics: Literal["rank", "merges"]
     ranks: bytes = b""
     merges: bytes = b""
-    merged: bytes = b""
     ignore_merges: bool = False
 
 
@@ -159,13 +158,18 @@ class Template:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Everything a tokenizer is. Two equal Specs give equal ids for every text."""
+    """Everything a tokenizer is. Two equal Specs give equal ids for every text.
+
+    `offsets` is Hugging Face's ByteLevel post-processor: with `trim_offsets` a token's offsets leave the white space
+    at its ends out. It never changes an id.
+    """
 
     model: BytePairModel
     splits: tuple[Split | ByteLevel, ...] = ()
     normalizers: tuple[Normalizer, ...] = ()
     added_tokens: tuple[AddedToken, ...] = ()
     template: Template | None = None
+    offsets: ByteLevel | None = None
     tie_break: Literal["ids", "first", "lex_max"] | None = None
     name: str | None = None
 

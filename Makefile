@@ -1,0 +1,56 @@
+# Everything a developer does, by name. `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := $(shell find rust/src rust/Cargo.toml Cargo.toml -type f 2>/dev/null) Cargo.lock
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test lint fmt exact ci clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: build ## train a tokenizer on this machine's own text and use it (TEXT=path for yours)
+	@$(BIN)/python tools/demo.py
+
+build: $(VENV)/built ## the engine, built and installed into .venv
+
+test: $(VENV)/dev build ## every test
+	cargo test --quiet --manifest-path rust/Cargo.toml
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev build ## formatting, lints and types
+	cargo fmt --manifest-path rust/Cargo.toml --check
+	cargo clippy --quiet --manifest-path rust/Cargo.toml --all-targets --features python -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+fmt: $(VENV)/dev ## rewrite the code in its standard form
+	cargo fmt --manifest-path rust/Cargo.toml
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+exact: $(VENV)/dev build ## the long comparison with the originals (CORPUS=path adds text)
+	$(BIN)/python benches/exact.py $(CORPUS)
+
+ci: lint test ## what a change must pass
+
+clean: ## remove what was built
+	rm -rf $(VENV) target demo
+
+$(VENV)/bin/python:
+	@PYTHON=$(PYTHON) sh tools/check_toolchain.sh
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+
+$(VENV)/built: $(RUST) pyproject.toml | $(VENV)/bin/python
+	@PYTHON=$(PYTHON) sh tools/check_toolchain.sh
+	$(BIN)/python -m pip install --quiet 'maturin>=1.8,<2'
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(VENV)/dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@

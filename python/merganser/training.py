@@ -1,0 +1,153 @@
+"""`train`: documents to a Tokenizer. Byte-level BPE: count pieces on all CPUs, then merge."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+from merganser import _core
+from merganser.errors import TrainingError
+from merganser.spec import AddedToken, BytePairModel, Spec, Split, Vocabulary, pack, unpack
+from merganser.tokenizer import Tokenizer, engine_splits, pattern
+
+Layout = Literal["tiktoken", "hf"]
+TieBreak = Literal["ids", "first", "lex_max"]
+Progress = Callable[[str, int, int], None]
+
+# Documents go to the engine in batches, so that it has work for every CPU and memory stays small.
+_BATCH_BYTES = 16 << 20
+_BATCH_DOCUMENTS = 1 << 16
+
+
+def train(
+    documents: str | bytes | Iterable[str | bytes],
+    *,
+    vocab_size: int,
+    split: str | Split | None = "o200k",
+    special_tokens: Iterable[str] = (),
+    layout: Layout = "tiktoken",
+    tie_break: TieBreak = "ids",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    never_merge_spaces: bool = False,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tokenizer:
+    """A tokenizer of `vocab_size` tokens learned from `documents`: 256 bytes, the special tokens, and merges.
+
+    Each merge joins the pair of tokens that stands together most often within the pieces. At equal counts `tie_break`
+    decides: `"ids"` the smallest (left id, right id), `"first"` the pair met first in the corpus as it now stands
+    (minbpe; depends on the order of documents), `"lex_max"` the lexicographically greatest pair of bytes (CS336,
+    subword-nmt).
+
+    `layout="tiktoken"` numbers bytes 0 to 255, then merges, then special tokens; `"hf"` special tokens, then bytes in
+    GPT-2's printable order, then merges, as Hugging Face's trainer does. `split` is the name of a published pattern, a
+    `Split`, or None for whole documents. `max_token_length` is in bytes and inclusive; `min_frequency` is the least
+    count of a pair that merges. `never_merge_spaces` keeps tokens from holding two spaces, GPT-2's unwritten rule.
+    Special tokens cut the corpus and are in no merge. `progress` is called with what is done ("count", "merge"), how
+    much of it (documents, merges) and of how many (0: not known).
+
+    >>> tok = train(["low lower lowest"], vocab_size=259)
+    >>> [tok.decode([id]) for id in tok.encode("lowest")]
+    ['low', 'est']
+
+    Stops early, with a warning that names the true size, when no pair is left. Raises `TrainingError` for sizes and
+    options that cannot be met, and `TextError` for documents that are not UTF-8.
+    """
+    special = list(dict.fromkeys(special_tokens))
+    num_merges = _num_merges(vocab_size, len(special))
+    _check_options(layout, tie_break, min_frequency, max_token_length)
+    named = Split(pattern=pattern(split), name=split) if isinstance(split, str) else split
+    splits = () if named is None else (named,)
+
+    counter = _core.PieceCounter(splits=engine_splits(splits), special_tokens=special)
+    num_documents = 0
+    for batch in _batches(documents):
+        counter.add(batch, num_threads)
+        num_documents += len(batch)
+        if progress is not None:
+            progress("count", num_documents, 0)
+    found = counter.train(
+        num_merges=num_merges,
+        byte_order=bytes(_byte_order(layout)),
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+        never_merge_spaces=never_merge_spaces,
+        progress=None if progress is None else lambda done: progress("merge", done, num_merges),
+    )
+    spec = _spec(found, special=special, layout=layout, tie_break=tie_break, splits=splits)
+    size = len(spec.model.vocabulary) + len(special)
+    if size < vocab_size:
+        warnings.warn(f"no pair is left to merge: the vocabulary has {size} tokens, not {vocab_size}", stacklevel=2)
+    return Tokenizer(spec)
+
+
+def _num_merges(vocab_size: int, num_special: int) -> int:
+    least = 256 + num_special
+    if vocab_size < least:
+        raise TrainingError(
+            f"vocab_size: expected at least {least} (256 bytes and {num_special} special tokens), found {vocab_size}",
+            hint=f"the least vocabulary is {least}, which merges nothing",
+        )
+    return vocab_size - least
+
+
+def _check_options(layout: str, tie_break: str, min_frequency: int, max_token_length: int | None) -> None:
+    for name, value, choices in (
+        ("layout", layout, ("tiktoken", "hf")),
+        ("tie_break", tie_break, ("ids", "first", "lex_max")),
+    ):
+        if value not in choices:
+            raise TrainingError(f"{name}: expected one of {', '.join(choices)}, found {value!r}")
+    if min_frequency < 0:
+        raise TrainingError(f"min_frequency: expected 0 or more, found {min_frequency}")
+    if max_token_length is not None and max_token_length < 1:
+        raise TrainingError(f"max_token_length: expected 1 byte or more, found {max_token_length}")
+
+
+def _batches(documents: str | bytes | Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+    if isinstance(documents, Path):
+        raise TypeError("documents: expected documents, found a Path; `mg.read(path)` reads the documents there")
+    if isinstance(documents, str | bytes):
+        documents = [documents]
+    batch: list[str | bytes] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document)
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _byte_order(layout: Layout) -> Iterable[int]:
+    """The bytes in the order of their ids: Hugging Face sorts them by the character that GPT-2 prints for each."""
+    if layout == "tiktoken":
+        return range(256)
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    return chain(printable, (byte for byte in range(256) if byte not in printable))
+
+
+def _spec(merges: bytes, *, special: list[str], layout: Layout, tie_break: TieBreak, splits: tuple[Split, ...]) -> Spec:
+    """The Spec of what training found: two symbols a merge, 0 to 255 the bytes and `256 + i` what merge `i` makes."""
+    symbols = unpack(merges)
+    tokens = [bytes([byte]) for byte in _byte_order(layout)]
+    for left, right in zip(symbols[::2], symbols[1::2], strict=True):
+        tokens.append(tokens[left] + tokens[right])
+    first, first_special = (len(special), 0) if layout == "hf" else (0, len(tokens))
+    return Spec(
+        model=BytePairModel(
+            vocabulary=Vocabulary.from_tokens(tokens, range(first, first + len(tokens))),
+            semantics="merges",
+            merges=pack(first + symbol for symbol in symbols),
+        ),
+        splits=splits,
+        added_tokens=tuple(AddedToken(content=content, id=first_special + at) for at, content in enumerate(special)),
+        tie_break=tie_break,
+    )

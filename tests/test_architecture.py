@@ -1,0 +1,95 @@
+"""Who may import whom: the table of ARCHITECTURE.md as data."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "python" / "merganser"
+RUST = Path(__file__).parent.parent / "rust" / "src"
+
+MAY_IMPORT = {
+    "errors": set(),
+    "extras": {"errors"},
+    "spec": {"errors"},
+    "formats": {"spec", "errors"},
+    "vocabularies": {"formats", "spec", "errors"},
+    "corpus": {"extras", "errors"},
+    "tokenizer": {"_core", "spec", "formats", "vocabularies", "extras", "errors"},
+    "training": {"_core", "tokenizer", "spec", "errors"},
+    "reference": set(),
+    "cli": {"_core", "errors", "spec", "formats", "vocabularies", "corpus", "tokenizer", "training"},
+    "__main__": {"cli", "errors"},
+    "__init__": {"_core", "corpus", "errors", "spec", "tokenizer", "training"},
+}
+
+MAY_USE = {
+    "error": set(),
+    "vocabulary": {"error"},
+    "normalize": {"error"},
+    "special": {"error"},
+    "split": {"error"},
+    "decode": {"error", "special", "vocabulary"},
+    "pieces": {"error", "normalize", "special", "split"},
+    "count": {"error", "pieces"},
+    "prefetch": set(),
+    "bpe": {"error", "vocabulary", "count", "split", "prefetch"},
+    "tokenizer": {"error", "pieces", "bpe", "decode", "special", "split", "vocabulary"},
+    "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"},
+}
+
+
+def modules(root: Path, suffix: str) -> dict[str, list[Path]]:
+    """The files of each top-level module below `root`."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(root.rglob(f"*{suffix}")):
+        found.setdefault(file.relative_to(root).parts[0].removesuffix(suffix), []).append(file)
+    return found
+
+
+def python_imports(file: Path) -> set[str]:
+    """The modules of ours that `file` imports; `__init__` for the public names."""
+    used: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "merganser":
+            modules = {alias.name for alias in node.names if alias.name in NAMES}
+            used |= modules or {"__init__"}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("merganser."):
+            used.add((node.module or "").split(".")[1])
+        elif isinstance(node, ast.Import):
+            ours = [alias.name for alias in node.names if alias.name.partition(".")[0] == "merganser"]
+            used |= {name.split(".")[1] if "." in name else "__init__" for name in ours}
+    return used
+
+
+NAMES = {file.name.partition(".")[0] for file in PACKAGE.iterdir()}
+
+
+@pytest.mark.parametrize(("module", "files"), modules(PACKAGE, ".py").items())
+def test_python_imports_point_down(module, files):
+    allowed = MAY_IMPORT[module] | {module} | ({"__init__"} if module in ("cli", "__main__") else set())
+    for file in files:
+        assert python_imports(file) <= allowed, file
+
+
+@pytest.mark.parametrize(("module", "files"), modules(RUST, ".rs").items())
+def test_rust_uses_point_down(module, files):
+    if module == "lib":
+        return
+    for file in files:
+        code = file.read_text().partition("#[cfg(test)]\nmod tests {")[0]
+        assert set(re.findall(r"\bcrate::(\w+)", code)) <= MAY_USE[module] | {module}, file
+
+
+def test_only_the_border_names_pyo3():
+    assert {file.name for file in RUST.rglob("*.rs") if "pyo3" in file.read_text()} == {"python.rs"}
+
+
+def test_importing_loads_only_the_engine():
+    import subprocess
+    import sys
+
+    heavy = "numpy typer rich tiktoken tokenizers transformers regex asyncio"
+    code = f"import merganser, sys; print([m for m in {heavy.split()!r} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
