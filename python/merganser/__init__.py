@@ -3,8 +3,8 @@
 >>> import merganser as mg
 >>> tok = mg.load("o200k_base")
 >>> tok.encode("merge, then merge again")
-[99217, 11, 1815, 21993, 1256]
->>> tok.decode([99217, 11, 1815, 21993, 1256])
+[25492, 11, 1815, 20345, 2418]
+>>> tok.decode([25492, 11, 1815, 20345, 2418])
 'merge, then merge again'
 """
 

@@ -457,6 +457,9 @@ class _VocabularyView(Mapping[bytes, int]):
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
+    def __repr__(self) -> str:
+        return f"<vocabulary of {len(self)} tokens>"
+
     def __getitem__(self, token: bytes) -> int:
         id = self._tokenizer._engine.token_to_id(token)  # pyright: ignore[reportPrivateUsage]
         if id is None:

@@ -46,13 +46,14 @@ def train(
     `layout="tiktoken"` numbers bytes 0 to 255, then merges, then special tokens; `"hf"` special tokens, then bytes in
     GPT-2's printable order, then merges, as Hugging Face's trainer does. `split` is the name of a published pattern, a
     `Split`, or None for whole documents. `max_token_length` is in bytes and inclusive; `min_frequency` is the least
-    count of a pair that merges. `never_merge_spaces` keeps tokens from holding two spaces, GPT-2's unwritten rule.
+    count of a pair that merges. `never_merge_spaces` keeps tokens from holding two spaces in a row, GPT-2's unwritten
+    rule.
     Special tokens cut the corpus and are in no merge. `progress` is called with what is done ("count", "merge"), how
     much of it (documents, merges) and of how many (0: not known).
 
-    >>> tok = train(["low lower lowest"], vocab_size=259)
+    >>> tok = train(["low lower lowest"], vocab_size=261)
     >>> [tok.decode([id]) for id in tok.encode("lowest")]
-    ['low', 'est']
+    ['low', 'e', 'st']
 
     Stops early, with a warning that names the true size, when no pair is left. Raises `TrainingError` for sizes and
     options that cannot be met, and `TextError` for documents that are not UTF-8.

@@ -73,7 +73,8 @@ def root(
 def run(arguments: list[str]) -> int:
     """The exit code of `merganser` with these arguments.
 
-    >>> run(["count", "--tokenizer", "gpt2", "--json", "README.md"])
+    >>> run(["--version"])  # doctest: +ELLIPSIS
+    merganser ...
     0
 
     Raises `MerganserError` in the words of the command line: options where the API has arguments.
@@ -120,6 +121,6 @@ def _in_options(words: str) -> str:
     names = "|".join(_OPTIONS)
     words = re.sub(rf"^({names}):", lambda found: f"--{_OPTIONS[found[1]]}:", words)
     words = re.sub(rf'\b({names})="(\w+)"', lambda found: f"`--{_OPTIONS[found[1]]} {found[2]}`", words)
-    words = re.sub(rf"\b({names})=(?=[ ,])", lambda found: f"`--{_OPTIONS[found[1]]}`", words)
+    words = re.sub(rf"\b({names})=(?=[ ,]|$)", lambda found: f"`--{_OPTIONS[found[1]]}`", words)
     words = re.sub(r'`mg\.load\("(\w+)"\)`', r"`-t \1`", words)
     return re.sub(r'` or "(\w+)"', r"` or `\1`", words)

@@ -8,7 +8,7 @@ from pathlib import Path
 from merganser.errors import FormatError
 from merganser.formats import files, strict_json
 from merganser.formats.huggingface.vocabulary import read_model
-from merganser.formats.strict_json import Node
+from merganser.formats.strict_json import MAX_U32, Node
 from merganser.spec import AddedToken, ByteLevel, Normalizer, Spec, Split, Template, TemplatePart
 
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
@@ -70,19 +70,29 @@ def _read_added_tokens(tokens: Node) -> list[tuple[Node, AddedToken]]:
     content_by_id: dict[int, str] = {}
     contents: set[str] = set()
     for node in tokens.items() if tokens.value is not None else ():
-        members = node.members("id", "content", *_FLAGS)
-        flags = {flag: members[flag].boolean() for flag in _FLAGS}
-        token = AddedToken(content=members["content"].string(), id=members["id"].u32(), **flags)
+        token = _read_added_token(node)
         if not token.content:
-            raise members["content"].error("a string that is not empty")
+            raise node.at("content", token.content).error("a string that is not empty")
         if token.content in contents:
-            raise members["content"].error("a content that no other added token has")
+            raise node.at("content", token.content).error("a content that no other added token has")
         if token.id in content_by_id:
-            raise members["id"].error(f"an id of its own, not that of {content_by_id[token.id]!r}")
+            raise node.at("id", token.id).error(f"an id of its own, not that of {content_by_id[token.id]!r}")
         contents.add(token.content)
         content_by_id[token.id] = token.content
         found.append((node, token))
     return found
+
+
+def _read_added_token(node: Node) -> AddedToken:
+    members = node.object()
+    id, content = members.get("id"), members.get("content")
+    flags = {flag: value for flag in _FLAGS if isinstance(value := members.get(flag), bool)}
+    if type(id) is int and 0 <= id <= MAX_U32 and isinstance(content, str) and len(flags) == len(members) - 2 == 5:
+        return AddedToken(content=content, id=id, **flags)
+    # There may be hundreds of thousands, so only for one that is wrong every place is worked out.
+    checked = node.members("id", "content", *_FLAGS)
+    flags = {flag: checked[flag].boolean() for flag in _FLAGS}
+    return AddedToken(content=checked["content"].string(), id=checked["id"].u32(), **flags)
 
 
 def _sequence(component: Node, key: str) -> Iterator[Node]:

@@ -33,10 +33,6 @@ def to_json(spec: Spec) -> tuple[str, tuple[str, ...]]:
     added, left_out = _one_name_an_id(spec.added_tokens)
     ids = _ids_with_added(_spelled_ids(spec.model), added)
     members: dict[str, Json] = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [_added_token(token) for token in added],
         "normalizer": _normalizer(spec.normalizers),
         "pre_tokenizer": _pre_tokenizer(spec.splits),
         "post_processor": _post_processor(
@@ -44,8 +40,11 @@ def to_json(spec: Spec) -> tuple[str, tuple[str, ...]]:
         ),
         "decoder": _byte_level(ByteLevel(add_prefix_space=True)),
     }
-    head = json.dumps(members, indent=2, ensure_ascii=False).removesuffix("\n}")
-    return f'{head},\n  "model": {_model(spec.model, ids)}\n}}\n', left_out
+    head = json.dumps({"version": "1.0", "truncation": None, "padding": None}, indent=2).removesuffix("\n}")
+    tokens = _lines((json.dumps(_added_token(token), ensure_ascii=False) for token in added), indent=4)
+    components = json.dumps(members, indent=2, ensure_ascii=False).removeprefix("{").removesuffix("\n}")
+    model = _model(spec.model, ids)
+    return f'{head},\n  "added_tokens": [{tokens}],{components},\n  "model": {model}\n}}\n', left_out
 
 
 def _refuse(what: str, *, hint: str | None = None) -> FormatError:
@@ -198,7 +197,7 @@ def _template_part(part: TemplatePart) -> Json:
     return {kind: {"id": part.name, "type_id": part.type_id}}
 
 
-# The model, a token and a merge to a line
+# What is long, an item to a line
 
 
 def _model(model: BytePairModel, ids: dict[str, int]) -> str:
@@ -213,14 +212,17 @@ def _model(model: BytePairModel, ids: dict[str, int]) -> str:
         "ignore_merges": model.ignore_merges or model.semantics == "rank",
     }
     head = json.dumps(options, indent=2).removesuffix("\n}").replace("\n", "\n  ")
-    vocab = _lines(f"{encode_basestring(token)}: {id}" for token, id in ids.items())
-    merges = _lines(f"[{encode_basestring(left)}, {encode_basestring(right)}]" for left, right in _merges(model, ids))
+    vocab = _lines((f"{encode_basestring(token)}: {id}" for token, id in ids.items()), indent=6)
+    pairs = _merges(model, ids)
+    merges = _lines((f"[{encode_basestring(left)}, {encode_basestring(right)}]" for left, right in pairs), indent=6)
     return f'{head},\n    "vocab": {{{vocab}}},\n    "merges": [{merges}]\n  }}'
 
 
-def _lines(items: Iterable[str]) -> str:
-    lines = ",\n      ".join(items)
-    return f"\n      {lines}\n    " if lines else ""
+def _lines(items: Iterable[str], *, indent: int) -> str:
+    """The items of an array or object, each on a line of its own."""
+    start = "\n" + " " * indent
+    lines = f",{start}".join(items)
+    return f"{start}{lines}{start[:-2]}" if lines else ""
 
 
 def _merges(model: BytePairModel, ids: dict[str, int]) -> Iterable[tuple[str, str]]:
