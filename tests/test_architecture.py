@@ -26,15 +26,16 @@ MAY_IMPORT = {
 
 MAY_USE = {
     "error": set(),
-    "vocabulary": {"error"},
+    "vocabulary": {"error", "packed"},
     "normalize": {"error"},
     "special": {"error"},
     "split": {"error"},
     "decode": {"error", "special", "vocabulary"},
     "pieces": {"error", "normalize", "special", "split"},
     "count": {"error", "pieces"},
+    "packed": set(),
     "prefetch": set(),
-    "bpe": {"error", "vocabulary", "count", "split", "prefetch"},
+    "bpe": {"error", "vocabulary", "count", "split", "packed", "prefetch"},
     "tokenizer": {"error", "pieces", "bpe", "decode", "special", "split", "vocabulary"},
     "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"},
 }

@@ -1,12 +1,17 @@
 //! The heavy differential campaign of the splitter, and its speeds.
 //!
 //! `split_campaign report | corpus FILE.. | codepoints | strings LIMIT | random COUNT | fuzz COUNT | linear | speed FILE..`
+//! `PATTERN=name` takes one pattern only, `WILD=1` random patterns of any shape, `SEED=n` other ones.
 //! Oracle: repeated `fancy_regex::Regex::find_from_pos` on the whole text. Exit 1 at the first difference.
 
 use std::time::Instant;
 
 use merganser::split::patterns::{self, Published};
 use merganser::split::{Machine, Span};
+
+#[path = "../src/split/testing.rs"]
+mod testing;
+use testing::{Random, expected, random_pattern, random_text, wild_pattern};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,7 +36,7 @@ fn machines() -> Vec<(Published, Machine)> {
         Ok(machine) => (*published, machine),
         Err(reason) => fail(&format!("{}: {reason}", published.name)),
     };
-    patterns::ALL.iter().filter(wanted).map(compile).collect()
+    patterns::all().filter(wanted).map(compile).collect()
 }
 
 fn fail(message: &str) -> ! {
@@ -40,7 +45,7 @@ fn fail(message: &str) -> ! {
 }
 
 fn report() {
-    for published in patterns::ALL {
+    for published in patterns::all() {
         let start = Instant::now();
         match Machine::compile(published.pattern) {
             Ok(machine) => println!(
@@ -55,21 +60,6 @@ fn report() {
             Err(reason) => println!("{:15} {reason}", published.name),
         }
     }
-}
-
-/// What the oracle gives; None where it gives up.
-fn expected(regex: &fancy_regex::Regex, text: &str) -> Option<Vec<Span>> {
-    let (mut spans, mut at) = (Vec::new(), 0);
-    while at < text.len() {
-        match regex.find_from_pos(text, at).ok()? {
-            Some(found) => {
-                spans.push(Span { start: found.start(), end: found.end() });
-                at = found.end();
-            }
-            None => break,
-        }
-    }
-    Some(spans)
 }
 
 fn found(machine: &Machine, text: &str) -> Vec<Span> {
@@ -201,85 +191,19 @@ fn strings(limit: usize) {
     }
 }
 
-/// xorshift64*: the same sequence on every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        ((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize) % bound
-    }
-
-    fn of<'a, T: ?Sized>(&mut self, options: &[&'a T]) -> &'a T {
-        options[self.below(options.len())]
-    }
-}
-
-/// A random pattern of the supported grammar: alternatives as tokenizers write them, and their twists.
-fn random_pattern(random: &mut Random) -> String {
-    let count = 1 + random.below(6);
-    let branches: Vec<String> = (0..count).map(|_| random_branch(random, 0)).collect();
-    branches.join("|")
-}
-
-fn random_branch(random: &mut Random, depth: usize) -> String {
-    let mut branch = String::new();
-    for _ in 0..1 + random.below(3) {
-        let atom = random_atom(random, depth);
-        let quantifier =
-            random.of(&["", "", "", "?", "+", "*", "{1,3}", "{2}", "?+", "++", "*+", "{1,3}+", "??", "+?", "*?"]);
-        branch.push_str(&atom);
-        branch.push_str(quantifier);
-    }
-    if random.below(5) == 0 {
-        branch.push_str(random.of(&[r"(?!\S)", r"(?=\s|$)", "$", r"\z", "(?!a)", "(?=[ab])", r"(?!\p{N})"]));
-    }
-    branch
-}
-
-fn random_atom(random: &mut Random, depth: usize) -> String {
-    const SETS: [&str; 22] = [
-        r"\s",
-        r"\S",
-        r"\p{L}",
-        r"\p{N}",
-        r"[^\s\p{L}\p{N}]",
-        r"[\r\n]",
-        " ",
-        "a",
-        "b",
-        "'",
-        r"\p{Lu}",
-        r"\p{Ll}",
-        r"[^\r\n\p{L}\p{N}]",
-        "[ab]",
-        "[a-z&&[^b]]",
-        r"\d",
-        r"\w",
-        ".",
-        r"\p{M}",
-        r"\p{Han}",
-        "1",
-        "(?i:s)",
-    ];
-    match random.below(if depth < 2 { 12 } else { 9 }) {
-        9 => format!("(?:{}|{})", random_branch(random, depth + 1), random_branch(random, depth + 1)),
-        10 => format!("(?>{}|{})", random_branch(random, depth + 1), random_branch(random, depth + 1)),
-        11 => format!("(?i:{}|{})", random_branch(random, depth + 1), random_branch(random, depth + 1)),
-        _ => random.of(&SETS).to_string(),
-    }
+/// `SEED`, or a fixed one.
+fn seed() -> u64 {
+    std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x9E37_79B9_7F4A_7C15)
 }
 
 fn random(count: usize) {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let alphabet: Vec<char> = "ab 's1\n\t.AB\u{301}漢ſK²\u{a0}\r-é".chars().collect();
-    let (mut compiled, mut texts, mut skipped) = (0, 0, 0);
+    let mut random = Random::new(seed());
+    let wild = std::env::var("WILD").is_ok();
+    let (mut compiled, mut texts, mut skipped, mut one_pass) = (0, 0, 0, 0);
     let mut reasons = std::collections::BTreeMap::<String, usize>::new();
     let start = Instant::now();
     while compiled < count {
-        let pattern = random_pattern(&mut random);
+        let pattern = if wild { wild_pattern(&mut random) } else { random_pattern(&mut random) };
         let machine = match Machine::compile(&pattern) {
             Ok(machine) => machine,
             Err(reason) => {
@@ -294,11 +218,9 @@ fn random(count: usize) {
         };
         let regex = oracle(&pattern);
         compiled += 1;
+        one_pass += usize::from(machine.is_one_pass());
         for _ in 0..200 {
-            let few = 1 + random.below(alphabet.len());
-            let offset = random.below(alphabet.len());
-            let length = random.below(30);
-            let text: String = (0..length).map(|_| alphabet[(offset + random.below(few)) % alphabet.len()]).collect();
+            let text = random_text(&mut random);
             if agree(&pattern, &regex, &machine, &text) {
                 texts += 1;
             } else {
@@ -307,23 +229,17 @@ fn random(count: usize) {
         }
     }
     println!(
-        "{compiled} patterns, {texts} texts equal, {skipped} skipped, {:.0} s; not compiled: {reasons:?}",
+        "{compiled} patterns ({one_pass} in one pass), {texts} texts equal, {skipped} skipped, {:.0} s; not compiled: {reasons:?}",
         start.elapsed().as_secs_f64()
     );
 }
 
 /// Random strings of pattern characters: no panic, and whatever compiles is a pattern of the oracle's too.
 fn fuzz(count: usize) {
-    let mut random = Random(0xD1B5_4A32_D192_ED03);
-    const PARTS: [&str; 52] = [
-        "a", "b", "é", "漢", " ", "\n", "(", ")", "(", ")", "[", "]", "[^", "{", "}", "?", "*", "+", "|", "|", "^",
-        "$", "\\", ".", "-", "&&", "(?:", "(?i)", "(?i:", "(?>", "(?=", "(?!", "(?<=", r"\s", r"\S", r"\p{L}", r"\p{",
-        r"\P{Lu}", r"\pN", r"\x41", r"\x{41}", r"\u0041", r"\b", r"\z", r"\A", r"\1", "{1,3}", "{2}", "{,3}", "1", "'",
-        "++",
-    ];
+    let mut random = Random::new(0xD1B5_4A32_D192_ED03);
     let (mut compiled, mut texts, start) = (0, 0, Instant::now());
     for _ in 0..count {
-        let pattern: String = (0..1 + random.below(14)).map(|_| random.of(&PARTS)).collect();
+        let pattern = testing::pattern_like(&mut random);
         let Ok(machine) = Machine::compile(&pattern) else { continue };
         compiled += 1;
         let Ok(regex) = fancy_regex::Regex::new(&pattern) else { fail(&format!("fancy-regex refuses {pattern:?}")) };
@@ -341,7 +257,8 @@ fn fuzz(count: usize) {
 }
 
 fn linear() {
-    let kinds: [(&str, fn(usize) -> String); 9] = [
+    type Make = fn(usize) -> String;
+    let kinds: [(&str, Make); 9] = [
         ("spaces", |n| " ".repeat(n)),
         ("newlines", |n| "\n".repeat(n)),
         ("a", |n| "a".repeat(n)),
@@ -351,7 +268,7 @@ fn linear() {
         ("newline, space", |n| "\n ".repeat(n / 2)),
         ("CJK", |n| "漢A".repeat(n / 4)),
         ("random whitespace", |n| {
-            let mut random = Random(7);
+            let mut random = Random::new(7);
             (0..n).map(|_| random.of(&[" ", "\n", "\t", "\r"])).collect()
         }),
     ];
@@ -406,12 +323,17 @@ fn cpu_seconds_of(mut run: impl FnMut()) -> f64 {
             run();
             runs += 1.0;
             let spent = cpu_seconds() - start;
-            if spent >= 0.15 {
+            if spent >= group_seconds() {
                 return spent / runs;
             }
         }
     };
     (0..5).map(|_| group()).fold(f64::INFINITY, f64::min)
+}
+
+/// `GROUP_SECONDS`, or 0.2.
+fn group_seconds() -> f64 {
+    std::env::var("GROUP_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.2)
 }
 
 /// User and system time of this process, in ticks of 10 ms (Linux).

@@ -14,6 +14,7 @@
 pub mod bpe;
 pub mod count;
 pub mod error;
+mod packed;
 mod prefetch;
 pub mod split;
 

@@ -50,7 +50,7 @@ fn unicode_version() -> (&'static str, String) {
 /// The published split patterns by name, in the `rust` dialect.
 #[pyfunction]
 fn patterns() -> std::collections::HashMap<&'static str, &'static str> {
-    crate::split::patterns::ALL.iter().map(|published| (published.name, published.pattern)).collect()
+    crate::split::patterns::WHOLE.iter().map(|published| (published.name, published.pattern)).collect()
 }
 
 /// The added tokens that one call looks for.

@@ -90,7 +90,7 @@ impl Tokenizer {
                         return Err(Error::Interrupted);
                     }
                 }
-                self.model.encode_pieces_into(run.text().as_bytes(), pieces, scratch, ids)
+                self.model.encode_pieces_into(run.text(), pieces, scratch, ids)
             }
         })
     }

@@ -1,15 +1,16 @@
 //! What merging has found before: the ids of short pieces, and what two tokens become.
 //!
-//! The word table is one cache line a look-up.
 //!
 //! A piece of up to 15 bytes is one 16-byte key, its length in the top byte. Up to three ids lie beside the key, more
 //! in one shared list. Open addressing, at most three quarters full; at its budget the table is emptied and begins anew,
 //! so memory is bounded whatever the text. It holds what the merges gave, so it never changes an id.
 
-use crate::prefetch::prefetch;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
 
-/// The longest piece that has a key.
-const MAX_KEY_BYTES: usize = 15;
+use crate::packed::hash;
+use crate::prefetch::prefetch;
 
 const MIN_SLOTS: usize = 1 << 10;
 /// 32 bytes each: at most 32 MB a table.
@@ -31,29 +32,6 @@ pub struct WordTable {
     slots: Vec<Slot>,
     num_used: usize,
     long: Vec<u32>,
-}
-
-/// The key of `text[start..end]`, or 0 where it is not a piece of 1 to 15 bytes.
-#[inline]
-pub fn key(text: &[u8], start: usize, end: usize) -> u128 {
-    let length = end - start;
-    if length > MAX_KEY_BYTES {
-        return 0;
-    }
-    let bytes = match text.get(start..start + 16) {
-        // One load, and the bytes behind the piece masked off.
-        Some(&[b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15]) => {
-            u128::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15])
-        }
-        _ => {
-            let mut padded = [0; 16];
-            for (to, from) in padded.iter_mut().zip(text.get(start..end).unwrap_or_default()) {
-                *to = *from;
-            }
-            u128::from_le_bytes(padded)
-        }
-    };
-    (bytes & ((1 << (8 * length)) - 1)) | (length as u128) << 120
 }
 
 impl WordTable {
@@ -169,26 +147,60 @@ impl PairMemo {
     }
 }
 
-/// Both halves multiplied and folded: three instructions, and every bit of the key counts.
-#[inline]
-fn hash(key: u128) -> usize {
-    let (low, high) = (key as u64, (key >> 64) as u64);
-    let product = u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD1B5_4A32_D192_ED03);
-    ((product >> 64) as u64 ^ product as u64) as usize
+/// The ids of pieces that are too long for a key, up to `MAX_LONG_BYTES`.
+#[derive(Debug, Default)]
+pub struct LongTable {
+    entries: HashTable<Long>,
+    hasher: RandomState,
+    bytes: Vec<u8>,
+    ids: Vec<u32>,
+}
+
+/// Where a piece and its ids stand in the two lists.
+#[derive(Debug, Clone, Copy)]
+struct Long {
+    piece: (u32, u32),
+    ids: (u32, u32),
+}
+
+/// Longer pieces hardly come twice.
+pub const MAX_LONG_BYTES: usize = 256;
+/// When the pieces together pass this, the table is emptied.
+const LONG_BUDGET_BYTES: usize = 8 << 20;
+
+impl LongTable {
+    /// Appends the ids of `piece` to `ids`; false where they are not known.
+    pub fn append(&self, piece: &[u8], ids: &mut Vec<u32>) -> bool {
+        let hash = self.hasher.hash_one(piece);
+        let Some(long) = self.entries.find(hash, |long| within(&self.bytes, long.piece) == piece) else { return false };
+        ids.extend_from_slice(within(&self.ids, long.ids));
+        true
+    }
+
+    /// Keeps `ids` for `piece`, which is not in the table.
+    pub fn insert(&mut self, piece: &[u8], ids: &[u32]) {
+        if self.bytes.len() > LONG_BUDGET_BYTES {
+            self.entries.clear();
+            self.bytes.clear();
+            self.ids.clear();
+        }
+        let (piece_start, ids_start) = (self.bytes.len() as u32, self.ids.len() as u32);
+        self.bytes.extend_from_slice(piece);
+        self.ids.extend_from_slice(ids);
+        let long = Long { piece: (piece_start, self.bytes.len() as u32), ids: (ids_start, self.ids.len() as u32) };
+        let (bytes, hasher) = (&self.bytes, &self.hasher);
+        self.entries.insert_unique(hasher.hash_one(piece), long, |long| hasher.hash_one(within(bytes, long.piece)));
+    }
+}
+
+fn within<T>(list: &[T], (start, end): (u32, u32)) -> &[T] {
+    list.get(start as usize..end as usize).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_are_of_the_piece_alone() {
-        let text = b"abcabc and what stands behind it";
-        assert_eq!(key(text, 0, 3), key(text, 3, 6));
-        assert_eq!(key(text, 0, 3), key(b"abc", 0, 3));
-        assert_ne!(key(b"a\0", 0, 1), key(b"a\0", 0, 2));
-        assert_eq!(key(text, 10, 25), key(&text[10..25], 0, 15));
-    }
+    use crate::packed::key;
 
     fn get(table: &WordTable, key: u128) -> Option<Vec<u32>> {
         let mut ids = Vec::new();
@@ -201,15 +213,15 @@ mod tests {
         let (mut num_lost, last) = (0, 1_500_000u64);
         for n in 0..last {
             let text = n.to_le_bytes();
-            let key = key(&text, 0, 8);
-            assert_eq!(get(&table, key), None);
+            let word = key(&text, 0, 8);
+            assert_eq!(get(&table, word), None);
             let ids: Vec<u32> = (0..n as u32 % 6).collect();
-            table.insert(key, &ids);
-            assert_eq!(get(&table, key), Some(ids));
+            table.insert(word, &ids);
+            assert_eq!(get(&table, word), Some(ids));
             if n > 1000 && n % 97 == 0 {
                 let old = (n - 1000).to_le_bytes();
                 let ids: Vec<u32> = (0..(n - 1000) as u32 % 6).collect();
-                match get(&table, super::key(&old, 0, 8)) {
+                match get(&table, key(&old, 0, 8)) {
                     Some(found) => assert_eq!(found, ids),
                     None => num_lost += 1,
                 }

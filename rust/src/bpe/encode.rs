@@ -7,12 +7,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::OnceLock;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::cache::{PairMemo, WordTable, key};
+use super::boundary::Boundaries;
+use super::cache::{LongTable, MAX_LONG_BYTES, PairMemo, WordTable};
 use crate::error::{Error, Result};
+use crate::packed::key;
 use crate::split::Span;
 use crate::vocabulary::Vocabulary;
 
@@ -31,13 +34,15 @@ pub enum Semantics {
     Merges { merges: HashMap<(u32, u32), (u32, u32), FixedState> },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Bpe {
     vocabulary: Vocabulary,
     id_by_byte: [u32; 256],
     semantics: Semantics,
     /// A piece that is a token is that token, whatever its merges would give.
     whole_piece_first: bool,
+    /// Made when the first piece that is not ASCII asks for it.
+    boundaries: OnceLock<Boundaries>,
 }
 
 /// A token of the piece under work, and what it would become with its right neighbour.
@@ -62,6 +67,7 @@ struct Link {
 #[derive(Debug, Default)]
 pub struct Scratch {
     words: WordTable,
+    long: LongTable,
     pairs: PairMemo,
     symbols: Vec<Symbol>,
     links: Vec<Link>,
@@ -101,7 +107,7 @@ impl Bpe {
 
     fn new(vocabulary: Vocabulary, semantics: Semantics, whole_piece_first: bool) -> Self {
         let id_by_byte = std::array::from_fn(|byte| vocabulary.find(&[byte as u8]).map_or(NONE, |(_, id)| id));
-        Self { vocabulary, id_by_byte, semantics, whole_piece_first }
+        Self { vocabulary, id_by_byte, semantics, whole_piece_first, boundaries: OnceLock::new() }
     }
 
     pub fn vocabulary(&self) -> &Vocabulary {
@@ -111,7 +117,7 @@ impl Bpe {
     /// Appends the ids of `pieces`, each some bytes of `text`, to `ids`.
     pub fn encode_pieces_into(
         &self,
-        text: &[u8],
+        text: &str,
         pieces: &[Span],
         scratch: &mut Scratch,
         ids: &mut Vec<u32>,
@@ -120,16 +126,15 @@ impl Bpe {
         let mut keys = [0; 32];
         for pieces in pieces.chunks(keys.len()) {
             for (slot, &Span { start, end }) in keys.iter_mut().zip(pieces) {
-                *slot = key(text, start, end);
+                *slot = key(text.as_bytes(), start, end);
                 scratch.words.expect(*slot);
             }
-            for (&key, &Span { start, end }) in keys.iter().zip(pieces) {
-                if key != 0 && scratch.words.append(key, ids) {
-                    continue;
-                }
-                let before = ids.len();
-                self.encode_into(text.get(start..end).unwrap_or_default(), scratch, ids)?;
-                if key != 0 {
+            for (&key, &piece) in keys.iter().zip(pieces) {
+                if key == 0 {
+                    self.encode_long(text, piece, scratch, ids)?;
+                } else if !scratch.words.append(key, ids) {
+                    let before = ids.len();
+                    self.encode_new(text, piece, scratch, ids)?;
                     scratch.words.insert(key, ids.get(before..).unwrap_or_default());
                 }
             }
@@ -137,14 +142,92 @@ impl Bpe {
         Ok(())
     }
 
-    /// Appends the ids of `piece` to `ids`.
+    /// Appends the ids of one piece, by its merges alone where it is not a token: the slow twin of what is above.
     pub fn encode_into(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
-        if self.whole_piece_first
-            && let Some((_, id)) = self.vocabulary.find(piece)
-        {
-            ids.push(id);
+        let whole = Span { start: 0, end: piece.len() };
+        if self.append_token(piece, whole, ids) { Ok(()) } else { self.merge(piece, whole, scratch, ids) }
+    }
+
+    /// Appends the id of a piece that is a token, where that comes first.
+    fn append_token(&self, text: &[u8], piece: Span, ids: &mut Vec<u32>) -> bool {
+        let found = if self.whole_piece_first { self.vocabulary.find_in(text, piece.start, piece.end) } else { None };
+        ids.extend(found.map(|(_, id)| id));
+        found.is_some()
+    }
+
+    #[cold]
+    fn encode_new(&self, text: &str, piece: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        if self.append_token(text.as_bytes(), piece, ids) {
             return Ok(());
         }
+        match text.get(piece.start..piece.end) {
+            Some(characters) if !characters.is_ascii() => {
+                self.encode_segments(text.as_bytes(), piece, characters, scratch, ids)
+            }
+            _ => self.merge(text.as_bytes(), piece, scratch, ids),
+        }
+    }
+
+    /// A piece that has no key.
+    fn encode_long(&self, text: &str, piece: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        let bytes = text.as_bytes().get(piece.start..piece.end).unwrap_or_default();
+        if bytes.len() > MAX_LONG_BYTES {
+            return self.encode_new(text, piece, scratch, ids);
+        }
+        if scratch.long.append(bytes, ids) {
+            return Ok(());
+        }
+        let before = ids.len();
+        self.encode_new(text, piece, scratch, ids)?;
+        scratch.long.insert(bytes, ids.get(before..).unwrap_or_default());
+        Ok(())
+    }
+
+    /// The ids of a piece by its segments: the parts between places that no token reaches across.
+    fn encode_segments(
+        &self,
+        text: &[u8],
+        piece: Span,
+        characters: &str,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        let boundaries =
+            self.boundaries.get_or_init(|| Boundaries::new(self.vocabulary.iter().map(|(_, token)| token)));
+        let mut segment = piece;
+        let mut before = None;
+        for (offset, after) in characters.char_indices() {
+            let at = piece.start + offset;
+            if let Some(before) = before
+                && !boundaries.is_crossed(before, after, text, at)
+            {
+                self.encode_segment(text, Span { end: at, ..segment }, scratch, ids)?;
+                segment.start = at;
+            }
+            before = Some(after);
+        }
+        self.encode_segment(text, segment, scratch, ids)
+    }
+
+    /// A segment that is a token need not be one id: only a whole piece comes first. So it has keys of its own.
+    fn encode_segment(&self, text: &[u8], segment: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        const SEGMENT: u128 = 1 << 127;
+        let key = key(text, segment.start, segment.end);
+        if key == 0 {
+            return self.merge(text, segment, scratch, ids);
+        }
+        if scratch.words.append(key | SEGMENT, ids) {
+            return Ok(());
+        }
+        let before = ids.len();
+        self.merge(text, segment, scratch, ids)?;
+        scratch.words.insert(key | SEGMENT, ids.get(before..).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Appends what the merges make of `text[start..end]`.
+    fn merge(&self, text: &[u8], Span { start, end }: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        let piece = text.get(start..end).unwrap_or_default();
         if piece.len() <= SCAN_LIMIT { self.scan(piece, scratch, ids) } else { self.heap(piece, scratch, ids) }
     }
 
@@ -336,6 +419,31 @@ mod tests {
                 bpe.scan(&piece, &mut scratch, &mut scanned).expect("all bytes have tokens");
                 bpe.heap(&piece, &mut scratch, &mut heaped).expect("all bytes have tokens");
                 assert_eq!(scanned, heaped);
+            }
+        }
+    }
+
+    /// Pieces through the tables, twice, against the merges alone.
+    #[test]
+    fn segments_encode_as_the_whole() {
+        let tokens = ["日本", "本日", "日本日", "a日", "é", "aé", "éa", "本a", "日日日日日", "aa", "\u{1F44B}"]
+            .map(str::as_bytes);
+        let torn: [&[u8]; 7] = [b"\xE6\x97", b"\xA5\xE6", b"\x97\xA5", b"\xE6\x9C", b"\xAC\xE6", b" \xE6", b"\xA5 "];
+        let all: Vec<&[u8]> = torn.into_iter().chain(tokens).collect();
+        let bpe = Bpe::by_rank(vocabulary(&all), vec![]).expect("no ranks");
+        let (mut state, mut scratch) = (3u64, Scratch::default());
+        for length in 1..400 {
+            let text: String = (0..length % 40 + 1)
+                .map(|_| {
+                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    ['日', '本', 'a', 'é', ' ', '\u{1F44B}'][(state >> 40) as usize % 6]
+                })
+                .collect();
+            for _ in 0..2 {
+                let mut ids = Vec::new();
+                let piece = [Span { start: 0, end: text.len() }];
+                bpe.encode_pieces_into(&text, &piece, &mut scratch, &mut ids).expect("all bytes have tokens");
+                assert_eq!(ids, encode(&bpe, text.as_bytes()), "{text}");
             }
         }
     }

@@ -137,4 +137,16 @@ impl Classes {
         let block = self.stage[code_point as usize / BLOCK] as usize;
         self.blocks[block + code_point as usize % BLOCK]
     }
+
+    /// The class of the character of two to four bytes at `at`, and its length.
+    pub fn of_multibyte(&self, bytes: &[u8], at: usize) -> (u8, usize) {
+        let byte = |offset: usize| bytes.get(at + offset).map_or(0, |&byte| u32::from(byte));
+        let tail = |offset: usize| byte(offset) & 0x3F;
+        let (code_point, len) = match byte(0) {
+            lead @ ..0xE0 => ((lead & 0x1F) << 6 | tail(1), 2),
+            lead @ 0xE0..0xF0 => ((lead & 0x0F) << 12 | tail(1) << 6 | tail(2), 3),
+            lead => ((lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4),
+        };
+        (self.of_code_point(code_point), len)
+    }
 }

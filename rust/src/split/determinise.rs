@@ -22,12 +22,12 @@ use std::rc::Rc;
 use super::dfa::Unsupported;
 use super::nfa::{Nfa, Node, NodeId};
 
-const MAX_STATES: usize = 4_000;
+const MAX_STATES: usize = 1_000;
 const MAX_ITEMS: usize = 400;
 const MAX_DEPTH: usize = 16;
-pub(super) const MAX_REGISTERS: usize = 8;
-/// Visits of nodes, over the whole construction: about a second.
-const MAX_WORK: usize = 20_000_000;
+pub(super) const MAX_REGISTERS: usize = 16;
+/// Visits of nodes and items, over the whole construction: well under 0.1 s.
+const MAX_WORK: usize = 500_000;
 
 /// A position in the text, relative to a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,6 +98,7 @@ type Situation = Vec<Item>;
 struct Determiniser<'n> {
     nfa: &'n Nfa,
     certain: Vec<bool>,
+    possible: Vec<bool>,
     /// The situation one class behind a beginning.
     begun: Vec<Rc<Situation>>,
     work: usize,
@@ -107,7 +108,7 @@ impl<'n> Determiniser<'n> {
     fn new(nfa: &'n Nfa) -> Result<Self, Unsupported> {
         // Nothing is a match at its very beginning, so these are not read before they are filled.
         let begun = vec![Rc::default(); nfa.num_classes + 1];
-        let mut this = Determiniser { nfa, certain: nfa.certain()?, begun, work: 0 };
+        let mut this = Determiniser { nfa, certain: nfa.certain()?, possible: nfa.possible()?, begun, work: 0 };
         for class in 0..nfa.num_classes {
             this.begun[class] = Rc::new(this.step(&[Item::Begin { text_start: false }], class, 0)?);
         }
@@ -133,7 +134,7 @@ impl<'n> Determiniser<'n> {
                 row.push(Transition { next: number, pieces, moves });
             }
             if situations.len() > MAX_STATES {
-                return Err(Unsupported::TooLarge("a machine of over 4000 states"));
+                return Err(Unsupported::TooLarge("a machine of over 1000 states"));
             }
             let (_, pieces) = take_pieces(self.step(&situation, self.nfa.end_class(), 0)?);
             transducer.transitions.push(row);
@@ -147,6 +148,7 @@ impl<'n> Determiniser<'n> {
         if depth > MAX_DEPTH {
             return Err(Unsupported::TooLarge("pieces that wait for text far ahead"));
         }
+        self.spend(situation.len())?;
         let mut step = Step::new(class, situation);
         for item in situation {
             let cut = match item {
@@ -170,7 +172,10 @@ impl<'n> Determiniser<'n> {
                 break;
             }
         }
-        let tidied = self.tidy(step);
+        let mut tidied = self.tidy(step);
+        if depth == 0 {
+            tidied = without_shadowed(tidied, &mut HashSet::new());
+        }
         if tidied.len() > MAX_ITEMS {
             return Err(Unsupported::TooLarge("a machine state of over 400 threads"));
         }
@@ -189,16 +194,15 @@ impl<'n> Determiniser<'n> {
     ) -> Result<bool, Unsupported> {
         let mut stack = vec![(node, scopes.to_vec())];
         while let Some((node, mut scopes)) = stack.pop() {
-            self.work += 1;
-            if self.work > MAX_WORK {
-                return Err(Unsupported::TooLarge("a machine that takes too long to build"));
-            }
+            self.spend(1)?;
             if step.has_left_one_of(&scopes) || !step.seen.insert((node, scopes.clone())) {
                 continue;
             }
             match &self.nfa.nodes[node] {
                 Node::Char { admits, next } => {
-                    if step.class < self.nfa.num_classes && admits[step.class] {
+                    // A thread that cannot match may still leave its atomic group, and so revoke others.
+                    let matters = self.possible[*next] || scopes.iter().any(|scope| scope.inside);
+                    if step.class < self.nfa.num_classes && admits[step.class] && matters {
                         step.found.push(Item::Thread { node: *next, start, scopes });
                     }
                 }
@@ -241,6 +245,11 @@ impl<'n> Determiniser<'n> {
 }
 
 impl Determiniser<'_> {
+    fn spend(&mut self, work: usize) -> Result<(), Unsupported> {
+        self.work += work;
+        if self.work > MAX_WORK { Err(Unsupported::TooLarge("a machine that takes too long to build")) } else { Ok(()) }
+    }
+
     /// Takes out of a list what can no longer matter, so that equal futures look equal.
     fn tidy(&self, step: Step) -> Situation {
         let original: HashMap<u32, u32> = step.left.iter().map(|(&id, &alias)| (alias, id)).collect();
@@ -255,10 +264,10 @@ impl Determiniser<'_> {
                 }
                 // A scope that was left matters only while a better thread is inside.
                 scopes.retain(|scope| scope.inside || inside.contains(&scope.id));
-                if let Item::Thread { node, scopes, .. } = &item {
-                    if !seen.insert((*node, scopes.clone())) {
-                        continue;
-                    }
+                if let Item::Thread { node, scopes, .. } = &item
+                    && !seen.insert((*node, scopes.clone()))
+                {
+                    continue;
                 }
             }
             let last = match &mut item {
@@ -282,6 +291,34 @@ impl Determiniser<'_> {
         }
         tidied
     }
+}
+
+/// Takes out, at every depth, threads that a better one at the same node shadows.
+///
+/// In the same list the better one gets the same match first. Around a match whose continuation holds the
+/// worse one, the better one would replace that match, and so the continuation, where the worse one matches.
+/// Only threads that nothing can revoke shadow, and only those are shadowed that can revoke nothing.
+fn without_shadowed(situation: Situation, above: &mut HashSet<NodeId>) -> Situation {
+    let mut kept = Vec::with_capacity(situation.len());
+    for item in situation {
+        match item {
+            Item::Thread { node, ref scopes, .. } if !scopes.iter().any(|scope| scope.inside) => {
+                if above.contains(&node) {
+                    continue;
+                }
+                if scopes.is_empty() {
+                    above.insert(node);
+                }
+                kept.push(item);
+            }
+            Item::Match { piece, scopes, rest } => {
+                let rest = Rc::new(without_shadowed(rest.as_ref().clone(), &mut above.clone()));
+                kept.push(Item::Match { piece, scopes, rest });
+            }
+            item => kept.push(item),
+        }
+    }
+    kept
 }
 
 /// A list being advanced over one class.
@@ -338,7 +375,7 @@ fn rename_positions(situation: &[Item]) -> Result<(Situation, Vec<(u8, Position)
     let mut moves = Vec::new();
     let renamed = rename(situation, &mut moves);
     if moves.len() > MAX_REGISTERS {
-        return Err(Unsupported::TooLarge("over 8 positions to remember"));
+        return Err(Unsupported::TooLarge("over 16 positions to remember"));
     }
     Ok((renamed, moves))
 }

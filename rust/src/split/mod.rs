@@ -1,18 +1,25 @@
 //! Splitting: text → pieces.
 //!
-//! `parse` reads a pattern, `classes` and `nfa` turn it into a prioritised automaton over character
-//! classes, `determinise` and `minimise` into a machine, `dfa` runs it, `safe` says where a text may
-//! be cut. What does not compile runs on `regex`. `patterns` holds the published patterns.
+//! `parse` reads a pattern, `classes` and `nfa` make it a prioritised automaton over character classes,
+//! `determinise` and `minimise` make that a transducer, `one_pass` runs it as a table. `two_pass` runs the
+//! patterns that no bounded table can split, `regex` those that do not compile at all. `safe` says where a text may be cut, `dfa` is the door to all of
+//! this, `patterns` holds the published patterns.
 
 mod classes;
 mod determinise;
 pub mod dfa;
 mod minimise;
 mod nfa;
+mod one_pass;
 mod parse;
 pub mod patterns;
 mod regex;
 mod safe;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod two_pass;
 
 pub use dfa::{Cursor, Machine, Span, Unsupported};
 

@@ -8,9 +8,11 @@ use super::dfa::Unsupported;
 use super::parse::{Ast, Look};
 
 const MAX_NODES: usize = 2_000;
-const MAX_WORK: usize = 20_000_000;
+const MAX_WORK: usize = 2_000_000;
 
 pub(super) type NodeId = usize;
+
+const MATCH: NodeId = 0;
 
 #[derive(Debug)]
 pub(super) enum Node {
@@ -48,7 +50,7 @@ impl Nfa {
     /// `contains` says for each set of the pattern which classes it holds.
     pub fn build(ast: &Ast, contains: &[Vec<bool>], num_classes: usize) -> Result<Self, Unsupported> {
         let mut builder = Builder { nodes: vec![Node::Match], contains, num_classes };
-        let root = builder.add(ast, 0)?;
+        let root = builder.add(ast, MATCH)?;
         Ok(Nfa { nodes: builder.nodes, root, num_classes })
     }
 
@@ -63,27 +65,43 @@ impl Nfa {
     /// certain thread; texts are finite and at the end only a match counts. What lies behind a certain
     /// thread can never be chosen. Atomic groups count as not certain.
     pub fn certain(&self) -> Result<Vec<bool>, Unsupported> {
-        let mut work = 0;
-        let mut certain = vec![true; self.nodes.len()];
-        loop {
-            let mut changed = false;
-            if work > MAX_WORK {
-                return Err(Unsupported::TooLarge("a machine that takes too long to build"));
-            }
-            for node in 0..self.nodes.len() {
-                if certain[node] && !(0..=self.num_classes).all(|class| self.survives(node, class, &certain, &mut work))
-                {
-                    certain[node] = false;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return Ok(certain);
-            }
-        }
+        self.fixed_point(true, |node, certain, work| {
+            (0..=self.num_classes).all(|class| self.survives(node, class, certain, false, work))
+        })
     }
 
-    fn survives(&self, node: NodeId, class: usize, certain: &[bool], work: &mut usize) -> bool {
+    /// For each node, whether some text leads from there to a match: the least fixed point. Where none does,
+    /// as behind `\S(?=\s)\S`, a thread need not be followed.
+    pub fn possible(&self) -> Result<Vec<bool>, Unsupported> {
+        self.fixed_point(false, |node, possible, work| {
+            (0..=self.num_classes).any(|class| self.survives(node, class, possible, true, work))
+        })
+    }
+
+    fn fixed_point(
+        &self,
+        from: bool,
+        holds: impl Fn(NodeId, &[bool], &mut usize) -> bool,
+    ) -> Result<Vec<bool>, Unsupported> {
+        let mut values = vec![from; self.nodes.len()];
+        let (mut changed, mut work) = (true, 0);
+        while changed {
+            changed = false;
+            for node in 0..self.nodes.len() {
+                if values[node] == from && holds(node, &values, &mut work) != from {
+                    values[node] = !from;
+                    changed = true;
+                }
+                if work > MAX_WORK {
+                    return Err(Unsupported::TooLarge("a machine that takes too long to build"));
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// Whether over `class` the node gives a match or a thread at a node with the property.
+    fn survives(&self, node: NodeId, class: usize, property: &[bool], through_atomic: bool, work: &mut usize) -> bool {
         let mut stack = vec![node];
         let mut seen = vec![false; self.nodes.len()];
         while let Some(node) = stack.pop() {
@@ -94,12 +112,14 @@ impl Nfa {
             match &self.nodes[node] {
                 Node::Match => return true,
                 Node::Char { admits, next } => {
-                    if class < self.num_classes && admits[class] && certain[*next] {
+                    if class < self.num_classes && admits[class] && property[*next] {
                         return true;
                     }
                 }
                 Node::Look { admits, next } if admits[class] => stack.push(*next),
                 Node::Split(branches) => stack.extend(branches),
+                Node::AtomicEnter { next } | Node::AtomicExit { next } if through_atomic => stack.push(*next),
+                Node::Start { next } if through_atomic => stack.push(*next),
                 Node::Look { .. } | Node::Start { .. } | Node::AtomicEnter { .. } | Node::AtomicExit { .. } => {}
             }
         }
@@ -141,6 +161,8 @@ impl Builder<'_> {
                 self.push(Node::Split(branches))
             }
             Ast::Repeat { body, min, max, greedy } => self.repeat(body, *min, *max, *greedy, next),
+            // Nothing follows that could fail and ask for another way through the group.
+            Ast::Atomic(body) if next == MATCH => self.add(body, next),
             Ast::Atomic(body) => {
                 let exit = self.push(Node::AtomicExit { next })?;
                 let first = self.add(body, exit)?;

@@ -50,6 +50,23 @@ impl Ast {
             Ast::Atomic(body) => body.nullable(),
         }
     }
+
+    /// The number of characters of every match, if it is the same for all.
+    fn length(&self) -> Option<usize> {
+        match self {
+            Ast::Empty | Ast::Look(_) | Ast::Start => Some(0),
+            Ast::Set(_) => Some(1),
+            Ast::Concat(parts) => parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.length()?)),
+            Ast::Alt(parts) => {
+                let mut lengths = parts.iter().map(Ast::length);
+                let first = lengths.next()??;
+                lengths.all(|length| length == Some(first)).then_some(first)
+            }
+            Ast::Repeat { body, min, max, .. } if *max == Some(*min) => body.length()?.checked_mul(*min),
+            Ast::Repeat { .. } => None,
+            Ast::Atomic(body) => body.length(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -442,25 +459,22 @@ fn escaped_literal(c: char) -> Option<char> {
 /// `(?>body)`. Over runs of one class it is a lookahead: `X*+` is `X*(?!X)`, since giving back a character
 /// leaves an X next; bounded ones stop early only where no X is next.
 fn atomic(body: Ast) -> Ast {
-    if let Ast::Repeat { body: inner, min, max, greedy: true } = &body {
-        if let Ast::Set(set) = **inner {
-            let none_next = || Ast::Look(Look { sets: vec![set], end: false, negated: true });
-            let Some(max) = *max else { return Ast::Concat(vec![body, none_next()]) };
-            if max - min <= 64 {
-                let mut tail = Ast::Empty;
-                for _ in *min..max {
-                    tail = Ast::Alt(vec![Ast::Concat(vec![Ast::Set(set), tail]), none_next()]);
-                }
-                let head = Ast::Repeat { body: inner.clone(), min: *min, max: Some(*min), greedy: true };
-                return Ast::Concat(vec![head, tail]);
+    if let Ast::Repeat { body: inner, min, max, greedy: true } = &body
+        && let Ast::Set(set) = **inner
+    {
+        let none_next = || Ast::Look(Look { sets: vec![set], end: false, negated: true });
+        let Some(max) = *max else { return Ast::Concat(vec![body, none_next()]) };
+        if max - min <= 64 {
+            let mut tail = Ast::Empty;
+            for _ in *min..max {
+                tail = Ast::Alt(vec![Ast::Concat(vec![Ast::Set(set), tail]), none_next()]);
             }
+            let head = Ast::Repeat { body: inner.clone(), min: *min, max: Some(*min), greedy: true };
+            return Ast::Concat(vec![head, tail]);
         }
     }
-    match &body {
-        Ast::Empty | Ast::Set(_) | Ast::Look(_) | Ast::Start => body,
-        Ast::Concat(parts) if parts.iter().all(|part| matches!(part, Ast::Set(_) | Ast::Look(_) | Ast::Start)) => body,
-        _ => Ast::Atomic(Box::new(body)),
-    }
+    // Where all ways through end at the same place, it does not matter which one is kept.
+    if body.length().is_some() { body } else { Ast::Atomic(Box::new(body)) }
 }
 
 /// A lookahead's body as a condition on the next character alone: its sets, and whether the end will do.

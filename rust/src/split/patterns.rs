@@ -76,8 +76,8 @@ pub const THREE_DIGITS: &str = "[0-9][0-9][0-9]";
 pub const DIGITS: &str = r"\p{Nd}+";
 pub const DIGIT: &str = r"\p{Nd}";
 
-/// All of them. Sequences (DeepSeek, StarCoder, Falcon) are listed by their parts.
-pub const ALL: &[Published] = &[
+/// Those that split text by themselves.
+pub const WHOLE: &[Published] = &[
     Published {
         name: "gpt2",
         pattern: GPT2,
@@ -111,12 +111,21 @@ pub const ALL: &[Published] = &[
         pattern: KIMI_K2,
         origin: "tokenization_kimi.py of moonshotai, as copied in public repositories",
     },
+    Published { name: "bloom", pattern: BLOOM, origin: "BLOOM's tokenizer.json, as copied in public repositories" },
+    Published { name: "clip", pattern: CLIP, origin: "CLIP's tokenizer.json" },
+];
+
+/// The steps of sequences: DeepSeek's, StarCoder's, Falcon's.
+pub const STEPS: &[Published] = &[
     Published { name: "digit-groups", pattern: DIGIT_GROUPS, origin: "DeepSeek-V3's tokenizer.json, first of three" },
     Published { name: "deepseek-cjk", pattern: DEEPSEEK_CJK, origin: "DeepSeek-V3's tokenizer.json, second of three" },
     Published { name: "deepseek-main", pattern: DEEPSEEK_MAIN, origin: "DeepSeek-V3's tokenizer.json, third of three" },
-    Published { name: "bloom", pattern: BLOOM, origin: "BLOOM's tokenizer.json, as copied in public repositories" },
-    Published { name: "clip", pattern: CLIP, origin: "CLIP's tokenizer.json" },
     Published { name: "three-digits", pattern: THREE_DIGITS, origin: "Falcon's tokenizer.json, last of its sequence" },
     Published { name: "digits", pattern: DIGITS, origin: "Digits of tokenizers, together (Falcon)" },
     Published { name: "digit", pattern: DIGIT, origin: "Digits of tokenizers, one by one (StarCoder)" },
 ];
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Published> {
+    WHOLE.iter().chain(STEPS)
+}

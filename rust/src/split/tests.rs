@@ -1,0 +1,187 @@
+//! Pieces equal fancy-regex's; the heavy campaign is `examples/split_campaign.rs`.
+
+use super::patterns;
+use super::testing::{Random, expected, pattern_like, random_pattern, random_text, wild_pattern};
+use super::{Cursor, Machine, Span, Unsupported};
+
+fn machine(pattern: &str) -> Machine {
+    Machine::compile(pattern).unwrap_or_else(|reason| panic!("{pattern}: {reason}"))
+}
+
+fn spans(machine: &Machine, text: &str) -> Vec<Span> {
+    let mut spans = Vec::new();
+    machine.for_each(text, |start, end| spans.push(Span { start, end }));
+    spans
+}
+
+fn pieces<'t>(pattern: &str, text: &'t str) -> Vec<&'t str> {
+    spans(&machine(pattern), text).iter().map(|span| &text[span.start..span.end]).collect()
+}
+
+fn oracle(pattern: &str) -> fancy_regex::Regex {
+    fancy_regex::Regex::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"))
+}
+
+/// Panics unless the pieces are the oracle's, where it does not give up, and safe splits are safe.
+fn check(pattern: &str, oracle: &fancy_regex::Regex, machine: &Machine, text: &str) {
+    let found = spans(machine, text);
+    if let Some(expected) = expected(oracle, text) {
+        assert_eq!(found, expected, "{pattern} on {text:?}");
+    }
+    if let Some(at) = machine.safe_split(text, 0, text.len()) {
+        let behind =
+            spans(machine, &text[at..]).into_iter().map(|span| Span { start: span.start + at, end: span.end + at });
+        let both: Vec<Span> = spans(machine, &text[..at]).into_iter().chain(behind).collect();
+        assert_eq!(found, both, "{pattern} cut at {at} of {text:?}");
+    }
+}
+
+#[test]
+fn published_patterns_compile_into_small_tables() {
+    for published in patterns::all() {
+        let machine = machine(published.pattern);
+        assert!(machine.is_one_pass() && machine.num_states() < 64 && machine.num_classes() < 32, "{}", published.name);
+    }
+}
+
+#[test]
+fn pieces_equal_fancy_regex_on_all_short_strings() {
+    for published in patterns::all() {
+        let (machine, oracle) = (machine(published.pattern), oracle(published.pattern));
+        let alphabet = machine.representatives();
+        let mut texts = vec![String::new()];
+        let mut from = 0;
+        while texts.len() - from > 0 && texts.len() * alphabet.len() < 15_000 {
+            let longer: Vec<String> =
+                texts[from..].iter().flat_map(|text| alphabet.iter().map(move |c| format!("{text}{c}"))).collect();
+            from = texts.len();
+            texts.extend(longer);
+        }
+        texts.iter().for_each(|text| check(published.pattern, &oracle, &machine, text));
+    }
+}
+
+#[test]
+fn pieces_equal_fancy_regex_on_sampled_code_points_in_context() {
+    for published in patterns::all() {
+        let (machine, oracle) = (machine(published.pattern), oracle(published.pattern));
+        for c in
+            ('\0'..=char::MAX).step_by(997).chain('\0'..'\u{180}').chain(['ſ', 'K', '\u{180E}', '\u{200B}', '\u{3000}'])
+        {
+            for text in
+                [format!("{c}"), format!("a{c}"), format!(" {c}"), format!("{c}1"), format!("{c}\n"), format!("'{c}e")]
+            {
+                check(published.pattern, &oracle, &machine, &text);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_tokenizer_patterns_compile_and_equal_fancy_regex() {
+    let mut random = Random::new(1);
+    for _ in 0..200 {
+        let pattern = random_pattern(&mut random);
+        let (machine, oracle) = (machine(&pattern), oracle(&pattern));
+        (0..25).for_each(|_| check(&pattern, &oracle, &machine, &random_text(&mut random)));
+    }
+}
+
+#[test]
+fn wild_patterns_that_compile_equal_fancy_regex() {
+    let mut random = Random::new(2);
+    for _ in 0..100 {
+        let pattern = wild_pattern(&mut random);
+        let Ok(machine) = Machine::compile(&pattern) else { continue };
+        let oracle = oracle(&pattern);
+        (0..25).for_each(|_| check(&pattern, &oracle, &machine, &random_text(&mut random)));
+    }
+}
+
+#[test]
+fn no_pattern_string_panics_and_what_compiles_is_a_pattern() {
+    let mut random = Random::new(3);
+    for _ in 0..4_000 {
+        let pattern = pattern_like(&mut random);
+        let Ok(machine) = Machine::compile(&pattern) else { continue };
+        check(&pattern, &oracle(&pattern), &machine, &random_text(&mut random));
+    }
+}
+
+#[test]
+fn filling_any_number_of_spans_at_a_time_gives_the_same_pieces() {
+    let mut random = Random::new(4);
+    for pattern in patterns::all().map(|published| published.pattern).chain(["a*b|a", r"\s*1|\s"]) {
+        let machine = machine(pattern);
+        let text: String = (0..20).map(|_| random_text(&mut random)).collect();
+        for room in [1, 2, 3, 7] {
+            let (mut cursor, mut found, mut some) = (Cursor::default(), Vec::new(), vec![Span::default(); room]);
+            while !cursor.is_done() {
+                let count = machine.fill(&text, &mut cursor, &mut some);
+                found.extend_from_slice(&some[..count]);
+            }
+            assert_eq!(found, spans(&machine, &text), "{pattern}, {room} at a time");
+        }
+    }
+}
+
+#[test]
+fn what_a_reader_should_know_by_heart() {
+    let cl100k = super::patterns::CL100K;
+    let classic = super::patterns::CL100K_CLASSIC;
+    for (pattern, text, expected) in [
+        (cl100k, "a\n  ", vec!["a", "\n  "]),
+        (classic, "a\n  ", vec!["a", "\n", "  "]),
+        (classic, "a \n  b", vec!["a", " \n", " ", " b"]),
+        (classic, "don'ſ 1234", vec!["don", "'ſ", " ", "123", "4"]),
+        (r"\d+", "a1b22", vec!["1", "22"]),
+        ("a*b|a", "aaab aaa", vec!["aaab", "a", "a", "a"]),
+        ("(?>a|ab)c", "ac abc", vec!["ac"]),
+        // The first way through the group reaches the end, where nothing can follow: no match, no other way.
+        ("x(?>ab$|a?)b", "xabb xab", vec!["xab"]),
+        (r"\Aa|b$", "aab b", vec!["a", "b"]),
+        ("(?:a|b)+?", "ab", vec!["a", "b"]),
+    ] {
+        assert_eq!(pieces(pattern, text), expected, "{pattern} on {text:?}");
+    }
+}
+
+#[test]
+fn a_newline_before_a_letter_is_a_safe_split_where_newlines_end_a_piece() {
+    let text = "12 \n\nab";
+    for pattern in [super::patterns::CL100K, super::patterns::O200K] {
+        assert_eq!(machine(pattern).safe_split(text, 3, 100), Some(5), "{pattern}");
+    }
+    // Here the run of spaces and newlines is one piece at the end of a text, and two in front of a letter.
+    assert_eq!(machine(super::patterns::GPT2).safe_split(text, 3, 100), None);
+    assert_eq!(machine("a+").safe_split("aaaa", 0, 100), None);
+}
+
+#[test]
+fn a_pattern_without_a_machine_says_why() {
+    for (pattern, reason) in [
+        ("a*", "a pattern that may match nothing has no machine"),
+        ("(?:a*)*b", "byte 7 of the pattern: a loop over what may match nothing has no machine"),
+        ("(?<=a)b", "byte 1 of the pattern: look-behind has no machine"),
+        (r"a(?!bc)", "byte 1 of the pattern: a lookahead over more than one character has no machine"),
+        (r"(a)\1", "byte 5 of the pattern: `\\1` has no machine"),
+        (r"a\b", "byte 3 of the pattern: `\\b` has no machine"),
+        ("a)", "byte 1 of the pattern: found an unmatched `)`"),
+        ("[a", "byte 2 of the pattern: found a class that is not closed"),
+        ("a{3000}", "no machine of bounded size: a pattern of over 2000 nodes"),
+    ] {
+        assert_eq!(
+            Machine::compile(pattern).map_err(|reason| reason.to_string()).err().as_deref(),
+            Some(reason),
+            "{pattern}"
+        );
+    }
+    assert_eq!(Machine::compile(r"\s*").err(), Some(Unsupported::EmptyMatch));
+}
+
+#[test]
+fn spaces_before_a_letter_do_not_exhaust_anything() {
+    let text = " ".repeat(1_000_000) + "x";
+    let last = Span { start: 999_999, end: 1_000_001 };
+    assert_eq!(spans(&machine(super::patterns::O200K), &text), [Span { start: 0, end: 999_999 }, last]);
+}
