@@ -42,7 +42,7 @@ class Node:
 
     def at(self, key: str, value: object) -> Node:
         """The member `key` of this object."""
-        step = f".{key}" if re.fullmatch(r"\w+", key) else f"[{_shown(key)}]"
+        step = f".{key}" if key.isascii() and key.isidentifier() else f"[{_shown(key)}]"
         return Node(self.file, self.place + step, value)
 
     def object(self) -> dict[str, object]:

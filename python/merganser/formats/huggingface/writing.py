@@ -74,7 +74,11 @@ def _one_name_an_id(added: Iterable[AddedToken]) -> tuple[list[AddedToken], tupl
 
 
 def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _spelled_ids(model: BytePairModel) -> dict[str, int]:
