@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,10 +133,10 @@ def test_words_split_as_in_unicode(gpt2):
 
 
 def test_ids_come_as_lists_arrays_and_batches(bundled):
-    texts = ["", "one", "two words", "漢字" * 100, "long " * 5000]
-    lists = [bundled.encode(text) for text in texts]
-    assert bundled.encode_batch(texts) == bundled.encode_batch(iter(texts), num_threads=3) == lists
-    for text, ids in zip(texts, lists, strict=True):
+    batch = ["", "one", "two words", "漢字" * 100, "long " * 5000]
+    lists = [bundled.encode(text) for text in batch]
+    assert bundled.encode_batch(batch) == bundled.encode_batch(iter(batch), num_threads=3) == lists
+    for text, ids in zip(batch, lists, strict=True):
         array = bundled.encode_array(text)
         assert array.dtype == np.uint32
         assert array.flags.owndata
@@ -300,11 +301,11 @@ def test_a_used_tokenizer_survives_fork_and_spawn(gpt2):
 
 
 def test_threads_share_one_tokenizer(gpt2):
-    texts = [f"text {n} <|endoftext|> " * (n % 7) for n in range(300)]
+    batch = [f"text {n} <|endoftext|> " * (n % 7) for n in range(300)]
     allow = ["all", (), {"<|endoftext|>"}]
-    expected = [gpt2.encode(text, allow_special=allow[n % 3]) for n, text in enumerate(texts)]
+    expected = [gpt2.encode(text, allow_special=allow[n % 3]) for n, text in enumerate(batch)]
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
-        got = list(pool.map(lambda n: gpt2.encode(texts[n], allow_special=allow[n % 3]), range(300)))
+        got = list(pool.map(lambda n: gpt2.encode(batch[n], allow_special=allow[n % 3]), range(300)))
     assert got == expected
 
 
@@ -337,3 +338,27 @@ def test_an_unknown_name_lists_the_bundled_ones():
     with pytest.raises(mg.FormatError, match="cl100k_base") as caught:
         mg.load("cl100k")
     assert "cl100k_base" in caught.value.hint
+
+
+def test_threads_that_share_a_text_give_its_ids(bundled):
+    text = "".join(texts.LANGUAGES.values()) * 80 + "<|endoftext|>" * 3
+    text += "\n".join(texts.ADVERSARIAL[:500])
+    assert len(text.encode()) > 2 << 18
+    for num_threads in (2, 5):
+        for allow in ((), "all"):
+            ids = bundled.encode(text, num_threads=num_threads, allow_special=allow)
+            assert ids == bundled.encode(text, allow_special=allow)
+    assert bundled.encode_array(text, num_threads=2).tolist() == bundled.encode(text)
+
+
+def test_a_text_is_cut_only_where_that_changes_nothing(bundled):
+    num_cut = 0
+    for text in itertools.chain(texts.random_texts(seed=5, count=500), texts.LANGUAGES.values()):
+        cut = bundled._engine.last_safe_cut(text, bundled._allow("all"))
+        if cut is not None:
+            num_cut += 1
+            for more in ("", " x", "\n", "a", "1", "|>"):
+                parts = [text[:cut], text[cut:] + more]
+                whole = bundled.encode(text + more, allow_special="all")
+                assert [id for part in parts for id in bundled.encode(part, allow_special="all")] == whole
+    assert num_cut > 300

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::pieces::{Added, Part, Pipeline};
 
 /// Where a piece starts: which document, and at which byte of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub document: u64,
     pub offset: u64,
@@ -235,14 +235,14 @@ fn bytes_of<'a>(key: &'a Key, long_pieces: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// Adds the pieces of `text`, document number `document`; added tokens cut it and are not counted. `go_on` is asked every
+/// Adds the pieces of `text`, which begins at `seen`; added tokens cut it and are not counted. `go_on` is asked every
 /// 64 KB or so; when it says no, `Error::Interrupted`.
 pub fn add_document(
     counts: &mut PieceCounts,
     pipeline: &Pipeline,
     added: &Added,
     text: &str,
-    document: u64,
+    seen: Position,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
     let mut until_asked = 1 << 16;
@@ -258,7 +258,7 @@ pub fn add_document(
         }
         let text = run.text().as_bytes();
         pieces.iter().try_for_each(|piece| {
-            let seen = Position { document, offset: run.offset(piece.start) };
+            let seen = Position { document: seen.document, offset: seen.offset + run.offset(piece.start) };
             counts.add(&text[piece.start..piece.end], 1, seen)
         })
     })

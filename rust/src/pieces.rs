@@ -128,6 +128,17 @@ impl Pipeline {
         Ok(Self { normalizers, prefix_space, splitters })
     }
 
+    /// How each step of the split is run.
+    pub fn certificate(&self) -> Vec<String> {
+        self.splitters.iter().map(Splitter::certificate).collect()
+    }
+
+    /// Whether threads and streams can cut a text without changing its ids.
+    pub fn can_cut(&self) -> bool {
+        let is_plain = self.normalizers.is_empty() && !self.prefix_space;
+        is_plain && matches!(self.splitters.as_slice(), [splitter] if splitter.machine().is_some())
+    }
+
     /// Prepares `tokens` to be looked for.
     pub fn added(&self, tokens: &[AddedToken]) -> Result<Added> {
         let (mut normalized, original): (Vec<_>, Vec<_>) = tokens.iter().cloned().partition(|token| token.normalized);
@@ -135,6 +146,53 @@ impl Pipeline {
             token.content = self.normalize(&token.content).into_owned();
         }
         Ok(Added { original: Matcher::new(original)?, normalized: Matcher::new(normalized)? })
+    }
+
+    /// `text` in parts of about `size` bytes, with where they begin: their pieces and added tokens are those of the whole.
+    /// One part where no places to cut are known.
+    pub fn safe_parts<'t>(&self, text: &'t str, added: &Added, size: usize) -> Vec<(usize, &'t str)> {
+        let mut cuts = vec![0];
+        if let Some(splitter) = self.cuttable(added).filter(|_| text.len() > size && added.original.longest().is_some())
+        {
+            let mut found = added.original.find(text).peekable();
+            let mut from = size;
+            while let Some(cut) = splitter.next_safe_cut(text, from) {
+                while found.next_if(|found| found.end <= cut).is_some() {}
+                match found.peek() {
+                    Some(found) if found.start < cut => from = found.end,
+                    _ => {
+                        cuts.push(cut);
+                        from = cut + size;
+                    }
+                }
+            }
+        }
+        let ends = cuts.iter().skip(1).copied().chain([text.len()]);
+        cuts.iter().zip(ends).map(|(&start, end)| (start, text.get(start..end).unwrap_or_default())).collect()
+    }
+
+    /// The splitter, where it alone decides what a cut changes.
+    fn cuttable(&self, added: &Added) -> Option<&Splitter> {
+        let is_plain = self.normalizers.is_empty() && !self.prefix_space && added.normalized.is_empty();
+        match self.splitters.as_slice() {
+            [splitter] if is_plain => Some(splitter),
+            _ => None,
+        }
+    }
+
+    /// The last place where `text` may be cut: the pieces and added tokens of both parts are those of the whole, whatever
+    /// text follows. None where no such place is known.
+    pub fn last_safe_cut(&self, text: &str, added: &Added) -> Option<usize> {
+        let splitter = self.cuttable(added)?;
+        // A token that begins before the cut must end within `text`, and then must not reach across it.
+        let mut limit = text.len().checked_sub(added.original.longest()?)?;
+        loop {
+            let cut = splitter.last_safe_cut(text, limit)?;
+            match added.original.find(text).find(|found| found.start < cut && cut < found.end) {
+                None => return Some(cut),
+                Some(found) => limit = found.start + 1,
+            }
+        }
     }
 
     /// Calls `sink` for every added token and every piece of `text`, in order.

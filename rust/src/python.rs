@@ -25,6 +25,9 @@ use crate::vocabulary::Vocabulary;
 /// Texts shorter than this are encoded without letting go of the interpreter lock: that costs more than they do.
 const SHORT_BYTES: usize = 8 << 10;
 
+/// Long texts are cut into parts of about this size where threads share them.
+const PART_BYTES: usize = 256 << 10;
+
 /// How often a long call asks whether Ctrl-C was pressed.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -108,16 +111,19 @@ impl Engine {
         })
     }
 
+    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
     fn encode<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
+        num_threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, &self.ids(py, text, allowed, replace)?)
+        self.list(py, &self.ids(py, text, allowed, replace, num_threads)?)
     }
 
+    #[pyo3(signature = (text, allowed, replace, dtype, num_threads=1))]
     fn encode_array<'py>(
         &self,
         py: Python<'py>,
@@ -125,18 +131,21 @@ impl Engine {
         allowed: &Allowed,
         replace: (bool, bool),
         dtype: &str,
+        num_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.ids(py, text, allowed, replace)?, dtype)
+        array(py, &self.ids(py, text, allowed, replace, num_threads)?, dtype)
     }
 
+    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
     fn count(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
+        num_threads: usize,
     ) -> PyResult<usize> {
-        Ok(self.ids(py, text, allowed, replace)?.len())
+        Ok(self.ids(py, text, allowed, replace, num_threads)?.len())
     }
 
     /// Encodes each text on a thread of its own at a time; the lists are in the order of the texts.
@@ -149,13 +158,9 @@ impl Engine {
         num_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let objects: Vec<Bound<'py, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
-        let texts: Vec<Cow<'_, str>> = texts_of(&objects, replace)?;
-        let lists = self.tokenizer.with_scratches(threads(num_threads, texts.len()), |scratches| {
-            batch(py, &texts, scratches, |_, text, scratch, go_on| {
-                let mut ids = Vec::new();
-                self.tokenizer.encode_into(text, &allowed.0, scratch, &mut ids, go_on).map(|()| ids)
-            })
-        })?;
+        let texts = texts_of(&objects, replace)?;
+        let texts: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
+        let lists = self.lists(py, &texts, allowed, num_threads, |at| format!("document {at}: "))?;
         let lists: Vec<Bound<'py, PyList>> =
             lists.into_iter().map(|ids| self.list(py, &ids)).collect::<PyResult<_>>()?;
         PyList::new(py, lists)
@@ -188,6 +193,13 @@ impl Engine {
         let text = text_of(text, replace)?;
         let pieces = guarded(py, || py.detach(|| self.tokenizer.pieces(&text, &allowed.0)))?;
         Ok(pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())).collect())
+    }
+
+    /// The last place, in characters, where `text` may be cut and encoded in two, whatever text follows.
+    fn last_safe_cut(&self, py: Python<'_>, text: &Bound<'_, PyString>, allowed: &Allowed) -> PyResult<Option<usize>> {
+        let text = text_of(text.as_any(), (false, true))?;
+        let cut = guarded(py, || Ok(self.tokenizer.last_safe_cut(&text, &allowed.0)))?;
+        Ok(cut.and_then(|cut| text.get(..cut)).map(|before| before.chars().count()))
     }
 
     /// The ids of one piece, not split.
@@ -224,6 +236,10 @@ impl Engine {
             Err(_) if replace => Some(PyString::new(py, &String::from_utf8_lossy(&bytes))),
             Err(_) => None,
         })
+    }
+
+    fn certificate(&self) -> Vec<(String, String)> {
+        self.tokenizer.certificate()
     }
 
     fn token_to_id(&self, token: &[u8]) -> Option<u32> {
@@ -266,8 +282,13 @@ impl Engine {
         text: &Bound<'_, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
+        num_threads: usize,
     ) -> PyResult<Vec<u32>> {
         let text = text_of(text, replace)?;
+        if num_threads > 1 && text.len() > PART_BYTES {
+            let parts = self.tokenizer.safe_parts(&text, &allowed.0, PART_BYTES);
+            return Ok(self.lists(py, &parts, allowed, Some(num_threads), |_| String::new())?.concat());
+        }
         let mut ids = Vec::new();
         if text.len() < SHORT_BYTES {
             return guarded(py, || {
@@ -289,6 +310,23 @@ impl Engine {
         });
         polling.raise()?;
         done.map(|()| ids)
+    }
+
+    /// The ids of each text, which `name` names in errors.
+    fn lists(
+        &self,
+        py: Python<'_>,
+        texts: &[&str],
+        allowed: &Allowed,
+        num_threads: Option<usize>,
+        name: impl Fn(usize) -> String,
+    ) -> PyResult<Vec<Vec<u32>>> {
+        self.tokenizer.with_scratches(threads(num_threads, texts.len()), |scratches| {
+            batch(py, texts, name, scratches, |_, text, scratch, go_on| {
+                let mut ids = Vec::new();
+                self.tokenizer.encode_into(text, &allowed.0, scratch, &mut ids, go_on).map(|()| ids)
+            })
+        })
     }
 
     fn bytes(
@@ -338,17 +376,28 @@ impl PieceCounter {
 
     fn add(&mut self, py: Python<'_>, documents: &Bound<'_, PyList>, num_threads: Option<usize>) -> PyResult<()> {
         let objects: Vec<Bound<'_, PyAny>> = documents.iter().collect();
-        let texts: Vec<Cow<'_, str>> = texts_of(&objects, (false, true))?;
-        let num_threads = threads(num_threads, texts.len());
-        while self.counts.len() < num_threads {
-            self.counts.push(PieceCounts::new());
-        }
+        let texts = texts_of(&objects, (false, true))?;
         let Self { pipeline, special, num_documents, counts } = self;
-        let first = *num_documents;
-        batch(py, &texts, counts.get_mut(..num_threads).unwrap_or_default(), |at, text, counts, go_on| {
-            count::add_document(counts, pipeline, special, text, first + at as u64, go_on)
-        })?;
+        // A long document is several parts, so that one alone has work for all threads.
+        let mut parts = Vec::new();
+        let mut seen = Vec::new();
+        for (document, text) in (*num_documents..).zip(&texts) {
+            for (start, part) in pipeline.safe_parts(text, special, PART_BYTES) {
+                parts.push(part);
+                seen.push(Position { document, offset: start as u64 });
+            }
+        }
         *num_documents += texts.len() as u64;
+        let num_threads = threads(num_threads, parts.len());
+        if counts.len() < num_threads {
+            counts.resize_with(num_threads, PieceCounts::new);
+        }
+        let document =
+            |at| seen.get(at).map_or(String::new(), |seen: &Position| format!("document {}: ", seen.document));
+        batch(py, &parts, document, counts.get_mut(..num_threads).unwrap_or_default(), |at, part, counts, go_on| {
+            let seen = seen.get(at).copied().unwrap_or_default();
+            count::add_document(counts, pipeline, special, part, seen, go_on)
+        })?;
         Ok(())
     }
 
@@ -445,7 +494,8 @@ impl Polling {
 /// Runs `work` over all texts, on one thread a state, while this thread watches for signals.
 fn batch<S: Send, T: Send>(
     py: Python<'_>,
-    texts: &[Cow<'_, str>],
+    texts: &[&str],
+    name: impl Fn(usize) -> String,
     states: &mut [S],
     work: impl Fn(usize, &str, &mut S, &mut dyn FnMut() -> bool) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
@@ -490,7 +540,7 @@ fn batch<S: Send, T: Send>(
     })?;
     polling.raise()?;
     if let Some((at, error)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(raise(py, &error, &format!("document {at}: ")));
+        return Err(raise(py, &error, &name(at)));
     }
     done.sort_unstable_by_key(|(at, _)| *at);
     Ok(done.into_iter().map(|(_, result)| result).collect())

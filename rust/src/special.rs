@@ -58,6 +58,18 @@ impl Matcher {
         self.tokens.is_empty()
     }
 
+    /// The bytes of the longest token; None where a match depends on what stands beside it.
+    pub fn longest(&self) -> Option<usize> {
+        let mut longest = 0;
+        for token in &self.tokens {
+            if token.single_word || token.lstrip || token.rstrip {
+                return None;
+            }
+            longest = longest.max(token.content.len());
+        }
+        Some(longest)
+    }
+
     /// The matches in `text`, in order, not overlapping.
     pub fn find<'m>(&'m self, text: &'m str) -> impl Iterator<Item = Found> + 'm {
         let mut free_from = 0;

@@ -48,6 +48,22 @@ impl Tokenizer {
         self.pipeline.added(&tokens)
     }
 
+    /// What is fast about this tokenizer, and what is not and why: name and account of each path.
+    pub fn certificate(&self) -> Vec<(String, String)> {
+        let splits = self.pipeline.certificate();
+        let one = splits.len() == 1;
+        let name = |at: usize| if one { "split".into() } else { format!("split {}", at + 1) };
+        let mut paths: Vec<_> = splits.into_iter().enumerate().map(|(at, account)| (name(at), account)).collect();
+        let cut = if self.pipeline.can_cut() {
+            "at places where no piece changes: threads share one text, streams hold little back"
+        } else {
+            "nowhere: the split is not one table over text as it is"
+        };
+        paths.push(("cut".into(), cut.into()));
+        paths.extend(self.model.certificate().into_iter().map(|(name, account)| (name.into(), account.into())));
+        paths
+    }
+
     /// Lends a scratch to `work`.
     pub fn with_scratch<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         self.with_scratches(1, |scratches| work(scratches.first_mut().unwrap_or(&mut Scratch::default())))
@@ -130,6 +146,16 @@ impl Tokenizer {
             }
         })?;
         Ok(spans)
+    }
+
+    /// `text` in parts of about `size` bytes whose ids are together those of the whole.
+    pub fn safe_parts<'t>(&self, text: &'t str, added: &Added, size: usize) -> Vec<&'t str> {
+        self.pipeline.safe_parts(text, added, size).into_iter().map(|(_, part)| part).collect()
+    }
+
+    /// The last place where `text` may be cut: the ids of both parts are those of the whole, whatever text follows.
+    pub fn last_safe_cut(&self, text: &str, added: &Added) -> Option<usize> {
+        self.pipeline.last_safe_cut(text, added)
     }
 
     /// The pieces of `text` and its added tokens, as the bytes of the original text they cover.

@@ -45,6 +45,7 @@ class Inspection:
     special_tokens: dict[str, int]
     added_tokens: dict[str, int]
     template: Template | None
+    certificate: dict[str, str]
     fingerprint: str
     longest_tokens: tuple[LongToken, ...]
 
@@ -162,6 +163,7 @@ def inspect_tokenizer(tokenizer: Tokenizer) -> Inspection:
         special_tokens=dict(spec.special_tokens),
         added_tokens={token.content: token.id for token in spec.added_tokens if not token.special},
         template=spec.template,
+        certificate=tokenizer.certificate(),
         fingerprint=tokenizer.fingerprint(),
         longest_tokens=tuple(LongToken(id=id, bytes=tokenizer.id_to_token(id)) for id in longest),
     )
@@ -182,6 +184,10 @@ def _show_tokenizer(found: Inspection) -> None:
         ("added", _listed(found.added_tokens)),
         ("template", " ".join(part.name for part in found.template.single) if found.template else "none"),
         ("tie-break", found.tie_break or "not known"),
+        (
+            "runs",
+            "\n".join(account for name, account in found.certificate.items() if name.startswith("split")) or "none",
+        ),
         ("fingerprint", found.fingerprint),
     ]
     showing.facts(facts)

@@ -10,8 +10,9 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from merganser.errors import FormatError
 from merganser.formats import files, strict_json
@@ -23,6 +24,8 @@ from merganser.spec import AddedToken, ByteLevel, BytePairModel, Spec, Split, Te
 NAME = "tokenizer.lock.json"
 VERSION = 1
 _KEYS = ("fingerprint", "merge_semantics", "tie_break", "split", "unicode_version", "golden")
+
+_TIE_BREAKS: tuple[Literal["ids", "first", "lex_max"], ...] = ("ids", "first", "lex_max")
 
 Encode = Callable[[str], list[int]]
 
@@ -118,8 +121,8 @@ def _read_golden(item: Node) -> tuple[str, tuple[int, ...]]:
     return members["text"].string(), tuple(id.u32() for id in members["ids"].items())
 
 
-def check(path: Path, spec: Spec, encode: Encode, unicode_versions: tuple[str, str]) -> None:
-    """Holds `spec` and its `encode` to the lock at `path`.
+def check(path: Path, spec: Spec, encode: Encode, unicode_versions: tuple[str, str]) -> Spec:
+    """Holds `spec` and its `encode` to the lock at `path`; the Spec with the tie-break and split name that it keeps.
 
     Raises `FormatError` saying what differs. Where only the Unicode version does, it warns.
     """
@@ -137,6 +140,12 @@ def check(path: Path, spec: Spec, encode: Encode, unicode_versions: tuple[str, s
             f"{' and '.join(unicode_versions)}: characters that are new in one may get other ids",
             stacklevel=3,
         )
+    tie_break = next((known for known in _TIE_BREAKS if known == lock.tie_break), None)
+    return replace(spec, tie_break=tie_break, splits=tuple(_named(split, lock.split) for split in spec.splits))
+
+
+def _named(split: Split | ByteLevel, name: str | None) -> Split | ByteLevel:
+    return replace(split, name=name) if isinstance(split, Split) and split.name is None else split
 
 
 def fingerprint(spec: Spec) -> str:

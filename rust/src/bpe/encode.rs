@@ -110,6 +110,21 @@ impl Bpe {
         Self { vocabulary, id_by_byte, semantics, whole_piece_first, boundaries: OnceLock::new() }
     }
 
+    /// Name and account of each path that merging has.
+    pub fn certificate(&self) -> [(&'static str, &'static str); 4] {
+        let whole = if self.whole_piece_first {
+            "a piece that is a token is that token: one look-up"
+        } else {
+            "off: a piece is what its merges make of it"
+        };
+        [
+            ("whole piece", whole),
+            ("word table", "pieces met before, of up to 15 bytes in one cache line, of up to 256 in another table"),
+            ("hard boundaries", "pieces that are not ASCII fall into segments that no token reaches across"),
+            ("merging", "scanned up to 64 bytes, a heap beyond: n log n on every piece"),
+        ]
+    }
+
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }

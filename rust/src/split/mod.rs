@@ -52,7 +52,8 @@ pub struct Splitter {
 #[derive(Debug, Clone)]
 enum Engine {
     Machine(Box<Machine>),
-    Regex(RegexSplitter),
+    /// And why there is no machine.
+    Regex(RegexSplitter, Unsupported),
 }
 
 impl Splitter {
@@ -60,17 +61,58 @@ impl Splitter {
     pub fn new(pattern: &str, unmatched: Unmatched) -> Result<Self> {
         let engine = match Machine::compile(pattern) {
             Ok(machine) => Engine::Machine(Box::new(machine)),
-            Err(_) => Engine::Regex(RegexSplitter::new(pattern)?),
+            Err(reason) => Engine::Regex(RegexSplitter::new(pattern)?, reason),
         };
         Ok(Self { engine, unmatched })
+    }
+
+    /// How the pattern is run, and where that is not the fast way, why.
+    pub fn certificate(&self) -> String {
+        match &self.engine {
+            Engine::Machine(machine) => {
+                let passes = if machine.is_one_pass() { "one pass" } else { "two passes" };
+                let (num_states, num_classes) = (machine.num_states(), machine.num_classes());
+                format!("a table of {num_states} states by {num_classes} classes, {passes}, linear on every text")
+            }
+            Engine::Regex(_, reason) => format!("fancy-regex, with a work limit: {reason}"),
+        }
     }
 
     /// The machine, where the pattern compiled to one.
     pub fn machine(&self) -> Option<&Machine> {
         match &self.engine {
             Engine::Machine(machine) => Some(machine),
-            Engine::Regex(_) => None,
+            Engine::Regex(..) => None,
         }
+    }
+
+    /// A place from `from` on where `text` may be cut: the pieces of both parts are those of the whole.
+    pub fn next_safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        self.machine()?.safe_split(text, from, 1 << 14)
+    }
+
+    /// The last place in `text`, before `limit`, where it may be cut: the pieces of both parts are those of the whole,
+    /// whatever text follows. None where no such place is known in the last few thousand bytes.
+    pub fn last_safe_cut(&self, text: &str, limit: usize) -> Option<usize> {
+        const WINDOW: usize = 256;
+        let machine = self.machine()?;
+        let mut from = limit.min(text.len());
+        for _ in 0..64 {
+            let end = from;
+            from = end.saturating_sub(WINDOW);
+            let mut last = None;
+            while let Some(at) = machine.safe_split(text, last.map_or(from, |last| last + 1), end.saturating_sub(from))
+            {
+                if at >= end {
+                    break;
+                }
+                last = Some(at);
+            }
+            if last.is_some() || from == 0 {
+                return last;
+            }
+        }
+        None
     }
 
     /// Calls `batch` with the pieces of `text`, in order, up to a few hundred at a time.
@@ -85,7 +127,7 @@ impl Splitter {
                     self.hand_on(text, &mut end, &spans[..count], batch)?;
                 }
             }
-            Engine::Regex(regex) => {
+            Engine::Regex(regex, _) => {
                 let mut count = 0;
                 regex.for_each(text, |start, end_of_match| {
                     spans[count] = Span { start, end: end_of_match };
