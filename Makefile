@@ -3,13 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 RUST := $(shell find rust/src rust/Cargo.toml Cargo.toml -type f 2>/dev/null) Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint fmt exact ci clean
+.PHONY: help demo build test lint fmt exact bench bench-instructions asan ci clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## train a tokenizer on this machine's own text and use it (TEXT=path for yours)
 	@$(BIN)/python tools/demo.py
@@ -18,11 +19,11 @@ build: $(VENV)/built ## the engine, built and installed into .venv
 
 test: $(VENV)/dev build ## every test
 	cargo test --quiet --manifest-path rust/Cargo.toml
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/dev build ## formatting, lints and types
 	cargo fmt --manifest-path rust/Cargo.toml --check
-	cargo clippy --quiet --manifest-path rust/Cargo.toml --all-targets --features python -- -D warnings
+	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --quiet --manifest-path rust/Cargo.toml --all-targets --features python -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
@@ -35,7 +36,17 @@ fmt: $(VENV)/dev ## rewrite the code in its standard form
 exact: $(VENV)/dev build ## the long comparison with the originals (CORPUS=path adds text)
 	$(BIN)/python benches/exact.py $(CORPUS)
 
-ci: lint test ## what a change must pass
+bench: $(VENV)/dev build ## merganser against its peers (CORPUS=path; FLAGS=--quick: a minute)
+	$(BIN)/python benches/bench.py $(FLAGS) $(CORPUS)
+
+bench-instructions: ## instructions of fixed workloads (valgrind) against the last accepted
+	$(PYTHON) benches/instructions.py $(FLAGS)
+
+asan: ## the tests of what uses `unsafe`, under AddressSanitizer
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan cargo test --quiet --lib \
+		--manifest-path rust/Cargo.toml --target $(HOST) -- bpe:: vocabulary:: packed::
+
+ci: lint test asan ## what a change must pass
 
 clean: ## remove what was built
 	rm -rf $(VENV) target demo

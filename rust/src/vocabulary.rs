@@ -29,6 +29,8 @@ pub struct Vocabulary {
     place_by_id: Vec<u32>,
     /// Tokens of up to 15 bytes, three in four: one cache line a look-up.
     short: Vec<Short>,
+    /// A byte of each slot's hash, 0 where it is free: most look-ups are of what is no token, and end here.
+    tags: Vec<u8>,
     place_by_long: HashTable<u32>,
     hasher: FixedState,
     longest: usize,
@@ -62,6 +64,7 @@ impl Vocabulary {
             place_by_id: vec![ABSENT; num_ids],
             // Never full, so that a search always ends.
             short: vec![Short::default(); (ids.len() * 3 / 2 + 1).next_power_of_two()],
+            tags: Vec::new(),
             place_by_long: HashTable::new(),
             hasher: FixedState::with_seed(0),
             longest: 0,
@@ -73,6 +76,7 @@ impl Vocabulary {
     }
 
     fn index(&mut self) {
+        self.tags = vec![0; self.short.len()];
         for place in 0..self.ids.len() {
             let token = slice(&self.data, &self.ends, place);
             let id = self.ids.get(place).copied().unwrap_or(ABSENT);
@@ -84,9 +88,13 @@ impl Vocabulary {
             let end = self.ends.get(place).map_or(0, |&end| end as usize);
             let key = key(&self.data, end - token.len(), end);
             if key != 0 {
-                let slot = short_slot(&self.short, key);
-                if let Some(free) = self.short.get_mut(slot).filter(|slot| slot.key == 0) {
-                    *free = Short { key, place: place as u32, id };
+                if let Err(free) = self.short_slot(key) {
+                    if let Some(slot) = self.short.get_mut(free) {
+                        *slot = Short { key, place: place as u32, id };
+                    }
+                    if let Some(slot) = self.tags.get_mut(free) {
+                        *slot = tag(hash(key));
+                    }
                 }
             } else if !token.is_empty() {
                 self.index_long(place);
@@ -134,8 +142,27 @@ impl Vocabulary {
     /// Place in the vocabulary and id of the token with this key.
     #[inline]
     pub fn find_key(&self, key: u128) -> Option<(u32, u32)> {
-        let found = self.short.get(short_slot(&self.short, key))?;
-        if found.key == key { Some((found.place, found.id)) } else { None }
+        let found = self.short.get(self.short_slot(key).ok()?)?;
+        Some((found.place, found.id))
+    }
+
+    /// Where `key` stands, or the free slot where it would.
+    #[inline]
+    fn short_slot(&self, key: u128) -> std::result::Result<usize, usize> {
+        let (hash, mask) = (hash(key), self.tags.len().wrapping_sub(1));
+        let mut at = hash & mask;
+        loop {
+            match self.tags.get(at) {
+                Some(&found) if found == tag(hash) => {
+                    if self.short.get(at).is_some_and(|slot| slot.key == key) {
+                        return Ok(at);
+                    }
+                }
+                Some(0) | None => return Err(at),
+                Some(_) => {}
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     fn find_long(&self, token: &[u8]) -> Option<(u32, u32)> {
@@ -159,15 +186,10 @@ impl Vocabulary {
     }
 }
 
-/// Where `key` stands, or would.
+/// Of the bits that do not choose the slot; never 0.
 #[inline]
-fn short_slot(short: &[Short], key: u128) -> usize {
-    let mask = short.len().wrapping_sub(1);
-    let mut at = hash(key) & mask;
-    while short.get(at).is_some_and(|slot| slot.key != key && slot.key != 0) {
-        at = (at + 1) & mask;
-    }
-    at
+fn tag(hash: usize) -> u8 {
+    (hash >> 48) as u8 | 1
 }
 
 fn slice<'v>(data: &'v [u8], ends: &[u32], place: usize) -> &'v [u8] {

@@ -38,6 +38,8 @@ pub enum Semantics {
 pub struct Bpe {
     vocabulary: Vocabulary,
     id_by_byte: [u32; 256],
+    /// Rank and merged id of each pair of bytes: what a merge begins with, in memory that stays near.
+    byte_pairs: Vec<(u32, u32)>,
     semantics: Semantics,
     /// A piece that is a token is that token, whatever its merges would give.
     whole_piece_first: bool,
@@ -107,7 +109,26 @@ impl Bpe {
 
     fn new(vocabulary: Vocabulary, semantics: Semantics, whole_piece_first: bool) -> Self {
         let id_by_byte = std::array::from_fn(|byte| vocabulary.find(&[byte as u8]).map_or(NONE, |(_, id)| id));
-        Self { vocabulary, id_by_byte, semantics, whole_piece_first, boundaries: OnceLock::new() }
+        let byte_pairs = vec![(NEVER, NONE); 1 << 16];
+        let mut bpe =
+            Self { vocabulary, id_by_byte, byte_pairs, semantics, whole_piece_first, boundaries: OnceLock::new() };
+        bpe.fill_byte_pairs();
+        bpe
+    }
+
+    fn fill_byte_pairs(&mut self) {
+        let mut found = Vec::new();
+        for (_, token) in self.vocabulary.iter() {
+            if let &[left, right] = token {
+                let id = |byte: u8| self.id_by_byte.get(usize::from(byte)).copied().unwrap_or(NONE);
+                found.push((left, right, self.look_up_pair(id(left), id(right), token)));
+            }
+        }
+        for (left, right, pair) in found {
+            if let Some(slot) = self.byte_pairs.get_mut(usize::from(left) << 8 | usize::from(right)) {
+                *slot = pair;
+            }
+        }
     }
 
     /// Name and account of each path that merging has.
@@ -255,6 +276,10 @@ impl Bpe {
 
     /// Rank and merged id of two neighbours; `joined` are the bytes of both.
     fn pair(&self, left: u32, right: u32, joined: &[u8], memo: &mut PairMemo) -> (u32, u32) {
+        if let &[left, right] = joined {
+            let pair = self.byte_pairs.get(usize::from(left) << 8 | usize::from(right));
+            return pair.copied().unwrap_or((NEVER, NONE));
+        }
         memo.get_or_insert_with(left, right, || self.look_up_pair(left, right, joined))
     }
 
