@@ -18,6 +18,8 @@ MAY_IMPORT = {
     "corpus": {"extras", "errors"},
     "tokenizer": {"_core", "spec", "formats", "vocabularies", "extras", "errors"},
     "training": {"_core", "tokenizer", "spec", "errors"},
+    "fim": {"tokenizer", "errors"},
+    "compat": {"tokenizer", "training", "formats", "vocabularies", "spec", "extras", "errors"},
     "reference": set(),
     "cli": {"_core", "errors", "spec", "formats", "vocabularies", "corpus", "tokenizer", "training"},
     "__main__": {"cli", "errors"},

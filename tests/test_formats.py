@@ -290,7 +290,6 @@ GOOD = to_json(SPEC)[0]
         ("<!DOCTYPE html><html>not found</html>", "found a web page"),
         (b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02", "found a SentencePiece model"),
         ("#version: 0.2\nĠ t\n", "found the merges.txt of GPT-2's format"),
-        ("minbpe v1\n\n0\n", "found a minbpe model"),
         ("[PAD]\n[UNK]\n", "found `[PAD]`"),
         ("[]", "found `[]`"),
     ],

@@ -362,3 +362,14 @@ def test_a_text_is_cut_only_where_that_changes_nothing(bundled):
                 whole = bundled.encode(text + more, allow_special="all")
                 assert [id for part in parts for id in bundled.encode(part, allow_special="all")] == whole
     assert num_cut > 300
+
+
+@pytest.mark.parametrize("name", ["clip", "bloom"])
+def test_a_gap_of_the_split_is_not_cut(name):
+    tok = mg.train(["word word"], vocab_size=258, split=name)
+    text = "word  \n  \n  " * 50_000
+    assert tok.encode(text, num_threads=2) == tok.encode(text)
+    assert list(tok.encode_iterable(text[at : at + 7] for at in range(0, 7_000, 7))) == tok.encode(text[:7_000])
+    parts = [text] * 3
+    many, one = (mg.train(parts, vocab_size=262, split=name, num_threads=n) for n in (3, 1))
+    assert many.fingerprint() == one.fingerprint()

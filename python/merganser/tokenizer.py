@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from merganser import _core, vocabularies
-from merganser.errors import FormatError, TextError, TokenIdError
+from merganser.errors import FormatError, StorageError, TextError, TokenIdError
 from merganser.extras import require
 from merganser.spec import AddedToken, ByteLevel, Spec, Split, Template
 
@@ -24,6 +24,34 @@ Text = str | bytes
 AllowSpecial = Collection[str] | Literal["all"]
 Errors = Literal["strict", "replace"]
 UnknownIds = Literal["error", "replace", "skip"]
+
+# Of `encode_iterable`: some sentences at a time.
+_BLOCK_CHARACTERS = 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# The engine's tables reach up to here.
+_MAX_ID = (1 << 24) - 1
+# More threads never help, and the system may refuse to start them.
+_MAX_THREADS = 1024
+
+_TIKTOKEN_PLUGIN = '''"""The encoding {name} for tiktoken, written by merganser. The file beside it has the tokens."""
+
+from pathlib import Path
+
+from tiktoken.load import load_tiktoken_bpe
+
+
+def {function}():
+    ranks = Path(__file__).with_suffix(".tiktoken")
+    return {{
+        "name": {name!a},
+        "pat_str": {pattern!a},
+        "mergeable_ranks": load_tiktoken_bpe(str(ranks), {sha256!a}),
+        "special_tokens": {special_tokens!a},
+    }}
+
+
+ENCODING_CONSTRUCTORS = {{{name!a}: {function}}}
+'''
 
 
 class Token(NamedTuple):
@@ -45,6 +73,7 @@ class Tokenizer:
         self.spec = spec
         self._allowed: dict[frozenset[str] | None, _core.Allowed] = {}
         model = spec.model
+        _check_added(spec.added_tokens)
         self._engine = _core.Engine(
             data=model.vocabulary.data,
             ends=model.vocabulary.ends,
@@ -70,6 +99,52 @@ class Tokenizer:
         )
         self._default = self._allow(())
 
+    @classmethod
+    def from_merges(
+        cls,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]],
+        special_tokens: Iterable[str] | None = None,
+        *,
+        split: str | Split | None = "gpt2",
+    ) -> Tokenizer:
+        """The tokenizer of a vocabulary by id and of merges, the earliest first: as Stanford's CS336 keeps them.
+
+        Special tokens that the vocabulary lacks get the next ids. A token that no merge makes only decodes.
+
+        >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"th", 257: b"the"}
+        >>> tok = Tokenizer.from_merges(vocab, [(b"t", b"h"), (b"th", b"e")], ["<|end|>"])
+        >>> tok.encode("the<|end|>", allow_special="all")
+        [257, 258]
+
+        Raises `FormatError` naming the merge whose tokens the vocabulary lacks.
+        """
+        from merganser.formats import gpt2
+
+        return cls(gpt2.from_merges(vocab, merges, special_tokens or (), split=named_split(split)))
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_path: str | Path,
+        merges_path: str | Path,
+        special_tokens: Iterable[str] | None = None,
+        *,
+        split: str | Split | None = "gpt2",
+    ) -> Tokenizer:
+        """The tokenizer of GPT-2's two files, `encoder.json` and `vocab.bpe`, or a course's of the same format.
+
+        Special are the tokens that `special_tokens` names, and no others. The merges may have a line `#version` above
+        them. Such files are written by `save("…/vocab.bpe")`, and `load` of that name takes what no merge makes for
+        special.
+
+        Raises `FormatError` naming the file and the line or JSON path that is wrong, and `StorageError`.
+        """
+        from merganser.formats import gpt2
+
+        named = list(special_tokens or ())
+        return cls(gpt2.read(Path(vocab_path), Path(merges_path), split=named_split(split), special_tokens=named))
+
     def __repr__(self) -> str:
         name = "" if self.spec.name is None else f"{self.spec.name!r}, "
         return f"Tokenizer({name}n_vocab={self.n_vocab})"
@@ -87,20 +162,22 @@ class Tokenizer:
         add_special_tokens: bool = False,
         errors: Errors = "strict",
         surrogates: Errors = "replace",
+        num_threads: int = 1,
     ) -> list[int]:
         """The ids of `text`, a `str` or UTF-8 `bytes`.
 
         Text that looks like a special token is text, unless `allow_special` names it or is `"all"`.
         `add_special_tokens` puts the ids of the tokenizer's template around the text. Lone surrogates become U+FFFD,
         as in tiktoken, or raise with `surrogates="strict"`; invalid bytes raise, or become U+FFFD with
-        `errors="replace"`.
+        `errors="replace"`. `num_threads` share a long text, cut where that changes nothing.
 
         >>> load("gpt2").encode("hello world")
         [31373, 995]
 
         Raises `TextError` for text that cannot be encoded, naming the place.
         """
-        ids = self._engine.encode(text, self._allow(allow_special), _replace(errors, surrogates))
+        policy, threads = _replace(errors, surrogates), checked_threads(num_threads)
+        ids = self._engine.encode(text, self._allow(allow_special), policy, threads)
         return self._around(ids) if add_special_tokens else ids
 
     def encode_array(
@@ -112,6 +189,7 @@ class Tokenizer:
         errors: Errors = "strict",
         surrogates: Errors = "replace",
         dtype: Literal["uint32", "uint16"] = "uint32",
+        num_threads: int = 1,
     ) -> NDArray[np.uint32] | NDArray[np.uint16]:
         """The ids of `text` as a one-dimensional, writable NumPy array; `dtype="uint16"` where the vocabulary fits.
 
@@ -120,10 +198,13 @@ class Tokenizer:
 
         Raises `TokenIdError` where ids of the vocabulary do not fit the dtype, else as `encode` does.
         """
+        if dtype not in ("uint32", "uint16"):
+            raise ValueError(f'dtype: expected "uint32" or "uint16", found {dtype!r}')
         if dtype == "uint16" and self.n_vocab > 1 << 16:
             message = f"dtype: expected one that holds ids up to {self.n_vocab - 1}, found uint16"
             raise TokenIdError(message, hint='pass dtype="uint32"')
-        array = self._engine.encode_array(text, self._allow(allow_special), _replace(errors, surrogates), dtype)
+        policy, threads = _replace(errors, surrogates), checked_threads(num_threads)
+        array = self._engine.encode_array(text, self._allow(allow_special), policy, dtype, threads)
         if not add_special_tokens or self.spec.template is None:
             return array
         import numpy as np
@@ -147,8 +228,28 @@ class Tokenizer:
 
         Raises what `encode` does, naming the document.
         """
-        lists = self._engine.encode_batch(texts, self._allow(allow_special), _replace(errors, surrogates), num_threads)
+        if isinstance(texts, str):
+            raise TypeError("texts: expected texts, found a str; `encode` takes one")
+        policy = _replace(errors, surrogates)
+        threads = None if num_threads is None else checked_threads(num_threads)
+        lists = self._engine.encode_batch(texts, self._allow(allow_special), policy, threads)
         return [self._around(ids) for ids in lists] if add_special_tokens else lists
+
+    def encode_iterable(self, texts: Iterable[str], *, allow_special: AllowSpecial = ()) -> Iterator[int]:
+        """The ids of `texts` end to end, one by one, as they are read: those of `encode("".join(texts))`.
+
+        It does not matter where the texts are cut: what may still change with the text to come is held back. About
+        1,000 characters at a time are encoded, in memory that does not grow with the texts. All is held to the end
+        where no text shows where a piece ends: without a split, with a pattern that leaves text out or that the engine
+        has no table for (no published one), with a normalizer, with added tokens that mind their neighbours.
+
+        >>> tok = load("gpt2")
+        >>> list(tok.encode_iterable(["so mu", "ch de", "pends"])) == tok.encode("so much depends")
+        True
+        """
+        allowed = self._allow(allow_special)
+        blocks = _blocks(texts, lambda text: self._engine.last_safe_cut(text, allowed))
+        return (id for block in blocks for id in self._encode_block(block, allow_special))
 
     def count(
         self, text: Text, *, allow_special: AllowSpecial = (), errors: Errors = "strict", surrogates: Errors = "replace"
@@ -210,9 +311,8 @@ class Tokenizer:
 
         Raises `TokenIdError` naming the id and the range, and `TextError` under `errors="strict"`.
         """
-        text = self._engine.decode(ids, _known(unknown_ids), skip_special_tokens, errors == "replace")
-        if text is not None:
-            return text
+        if errors == "replace":
+            return self._engine.decode(ids, _known(unknown_ids), skip_special_tokens, True) or ""
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens, unknown_ids=unknown_ids)
         try:
             return data.decode("utf-8", errors)
@@ -313,6 +413,34 @@ class Tokenizer:
         """
         return self.decode_bytes([id])
 
+    @cached_property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges, the earliest first, as the bytes of their two tokens: the inverse of `from_merges`.
+
+        Of an encoding with ranks, such as GPT-4's, those that the ranks stand for.
+
+        >>> load("gpt2").merges[:2]
+        [(b' ', b't'), (b' ', b'a')]
+
+        Raises `FormatError` where merges alone would give other ids.
+        """
+        from merganser.formats import gpt2
+
+        return gpt2.merges_of(self.spec.model)
+
+    @cached_property
+    def mergeable_ranks(self) -> dict[bytes, int]:
+        """The tokens of the model with their ids in order, which tiktoken and nanochat take as ranks.
+
+        >>> load("gpt2").mergeable_ranks[b" the"]
+        262
+
+        Raises `FormatError` where merging by rank would give other ids.
+        """
+        from merganser import formats
+
+        return formats.tiktoken.encoding_arguments(self.spec)["mergeable_ranks"]
+
     def token_byte_lengths(self) -> NDArray[np.uint32]:
         """The number of bytes of each token by id, 0 for special tokens and for ids without one: for bits per byte.
 
@@ -330,11 +458,15 @@ class Tokenizer:
 
         Raises `TokenIdError` where a content or an id is taken.
         """
+        if not isinstance(special_tokens, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"special_tokens: expected contents with their ids, found {type(special_tokens).__name__}")
         added = list(self.spec.added_tokens)
         content_by_id = {token.id: token.content for token in reversed(added)}
         for content, id in special_tokens.items():
             if not content:
                 raise TokenIdError(f"special token {id}: expected a text to match, found an empty one")
+            if not 0 <= id <= _MAX_ID:
+                raise TokenIdError(f"special token {content!r}: expected an id from 0 to {_MAX_ID}, found {id}")
             if (have := self._added_ids.get(content)) is not None and have != id:
                 raise TokenIdError(f"special token {content!r}: expected its id {have}, found {id}")
             owner = content_by_id.get(id) or self._engine.id_to_token(id)
@@ -344,6 +476,14 @@ class Tokenizer:
                 added.append(AddedToken(content=content, id=id))
                 content_by_id[id] = content
         return Tokenizer(replace(self.spec, added_tokens=tuple(added), name=None))
+
+    def certificate(self) -> dict[str, str]:
+        """Which fast paths this tokenizer has, and why it lacks the others.
+
+        >>> load("gpt2").certificate()["split"]
+        'a table of 12 states by 10 classes, one pass, linear on every text'
+        """
+        return dict(self._engine.certificate())
 
     # Files and other libraries.
 
@@ -360,9 +500,10 @@ class Tokenizer:
     def save(self, path: str | Path) -> Path:
         """Writes this tokenizer and gives back where.
 
-        A path that ends in `.tiktoken` becomes that format and one that ends in `.json` a tokenizer.json; any other is
-        a folder with `tokenizer.json`, `tokenizer_config.json` and `tokenizer.lock.json`, which Hugging Face's
-        `AutoTokenizer.from_pretrained` and `load` read.
+        A path that ends in `.tiktoken` becomes that format, one that ends in `.json` a tokenizer.json, one that ends in
+        `.model` a minbpe model; `vocab.bpe` and `merges.txt` become GPT-2's merges, with `encoder.json` or `vocab.json`
+        beside them. Any other is a folder with `tokenizer.json`, `tokenizer_config.json` and `tokenizer.lock.json`,
+        which Hugging Face's `AutoTokenizer.from_pretrained` and `load` read.
 
         Raises `FormatError` where the format cannot hold this tokenizer, and `StorageError` where it cannot be written.
         """
@@ -380,7 +521,54 @@ class Tokenizer:
         module = require("tiktoken", purpose="to_tiktoken")
         return module.Encoding(self.spec.name or "merganser", **formats.tiktoken.encoding_arguments(self.spec))
 
+    def save_tiktoken_plugin(self, folder: str | Path, *, name: str) -> Path:
+        """Writes a plug-in with which `tiktoken.get_encoding(name)` gives this tokenizer, and gives back its module.
+
+        With `folder` on Python's path, tiktoken finds `folder/tiktoken_ext/<name>.py`; it needs the `.tiktoken` file
+        beside it and nothing of merganser.
+
+        Raises `FormatError` where tiktoken cannot hold this tokenizer or the name is not one for a plug-in.
+        """
+        from base64 import b64encode
+        from hashlib import sha256
+
+        from merganser.formats import files, tiktoken
+
+        module = name.replace("-", "_")
+        if (
+            not re.fullmatch(r"[a-zA-Z]\w*", module, re.ASCII)
+            or name in vocabularies.NAMES
+            or module == "openai_public"
+        ):
+            raise FormatError(
+                f"name: expected letters, digits, - and _, and no encoding of tiktoken's own, found {name!r}"
+            )
+        arguments = tiktoken.encoding_arguments(self.spec)
+        ranks = b"".join(b"%s %d\n" % (b64encode(token), rank) for token, rank in arguments["mergeable_ranks"].items())
+        source = _TIKTOKEN_PLUGIN.format(
+            name=name,
+            function=f"_{module}",
+            pattern=arguments["pat_str"],
+            sha256=sha256(ranks).hexdigest(),
+            special_tokens=arguments["special_tokens"],
+        )
+        # No `__init__.py`: `tiktoken_ext` is a namespace package, which other plug-ins share.
+        path = Path(folder) / "tiktoken_ext" / f"{module}.py"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{path.parent}: expected a folder, found: {error.strerror or error}") from error
+        files.write_atomically(path.with_suffix(".tiktoken"), ranks)
+        files.write_atomically(path, source.encode())
+        return path
+
     # Inside.
+
+    def _encode_block(self, block: str, allow_special: AllowSpecial) -> Iterable[int]:
+        if len(block) > 4 * _BLOCK_CHARACTERS:
+            return self.encode(block, allow_special=allow_special)
+        # Slower than `encode`, which remembers the words it met and grows by that: here memory must not grow.
+        return (id for id, *_ in self._engine.tokens(block, self._allow(allow_special), (False, True), "byte"))
 
     @cached_property
     def _added_ids(self) -> dict[str, int]:
@@ -482,8 +670,10 @@ def load(
     """The tokenizer of a bundled name, a file or a folder. Nothing is downloaded.
 
     Bundled are gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base and o200k_harmony. Files are told apart
-    by content: tokenizer.json, `.tiktoken`. A `.tiktoken` file holds neither pattern nor special tokens, so one that is
-    not a published encoding needs `split` and `special_tokens`. A `tokenizer.lock.json` in the folder is checked.
+    by content: tokenizer.json, `.tiktoken`, minbpe's `.model`. A `.tiktoken` file holds neither pattern nor special
+    tokens, so one that is not a published encoding needs `split` and `special_tokens`. Of GPT-2's `encoder.json` and
+    `vocab.bpe`, or `vocab.json` and `merges.txt`, each stands for both, which are split by GPT-2's pattern unless
+    `split` names another. A `tokenizer.lock.json` in the folder is checked.
 
     >>> load("o200k_base").n_vocab
     200019
@@ -500,13 +690,25 @@ def load(
     from merganser.formats import lock
 
     path = Path(source)
-    named = Split(pattern=pattern(split), name=split) if isinstance(split, str) else split
-    spec = formats.read(path, split=named, special_tokens=special_tokens, published=vocabularies.read)
+    spec = formats.read(path, split=named_split(split), special_tokens=special_tokens, published=vocabularies.read)
     tokenizer = Tokenizer(spec)
     lock_file = (path if path.is_dir() else path.parent) / lock.NAME
     if lock_file.exists() and formats.is_locked(path):
-        lock.check(lock_file, spec, tokenizer.encode, _core.unicode_version())
+        tokenizer.spec = lock.check(lock_file, spec, tokenizer.encode, _core.unicode_version())
     return tokenizer
+
+
+def named_split(split: str | Split | None) -> Split | None:
+    """`split`, or the published one of that name.
+
+    >>> named_split("gpt2").unmatched
+    'keep'
+    """
+    if isinstance(split, str):
+        return Split(pattern=pattern(split), name=split)
+    if not isinstance(split, Split | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"split: expected a published pattern's name or a Split, found {type(split).__name__}")
+    return split
 
 
 def pattern(name: str) -> str:
@@ -536,8 +738,42 @@ def engine_splits(splits: Iterable[Split | ByteLevel]) -> list[tuple[str, str]]:
             if step.use_regex:
                 steps.append(("keep", pattern("gpt2")))
         else:
+            _check_split(step)
             steps.append((step.unmatched, _rust_pattern(step)))
     return steps
+
+
+def _check_split(split: Split) -> None:
+    for name, value, choices in (
+        ("unmatched", split.unmatched, ("keep", "drop", "error")),
+        ("dialect", split.dialect, ("rust", "oniguruma")),
+    ):
+        if value not in choices:
+            raise FormatError(f"split: {name}: expected one of {', '.join(choices)}, found {value!r}")
+    if _SURROGATE.search(split.pattern):
+        raise FormatError(f"split: pattern: expected text without lone surrogates, found {split.pattern!r}")
+
+
+def _check_added(added: Iterable[AddedToken]) -> None:
+    for token in added:
+        if not 0 <= token.id <= _MAX_ID:
+            raise FormatError(f"added token {token.content!r}: expected an id from 0 to {_MAX_ID}, found {token.id}")
+        if _SURROGATE.search(token.content):
+            message = f"added token {token.id}: expected text without lone surrogates, found {token.content!r}"
+            raise FormatError(message)
+
+
+def checked_threads(num_threads: int) -> int:
+    """`num_threads`, or the most that are of use.
+
+    >>> checked_threads(2), checked_threads(10**9)
+    (2, 1024)
+
+    Raises `ValueError` for less than one.
+    """
+    if num_threads < 1:
+        raise ValueError(f"num_threads: expected 1 or more, found {num_threads}")
+    return min(num_threads, _MAX_THREADS)
 
 
 def _rust_pattern(split: Split) -> str:
@@ -546,6 +782,32 @@ def _rust_pattern(split: Split) -> str:
     from merganser.formats import dialects
 
     return dialects.rust_from_oniguruma(split.pattern)
+
+
+def _blocks(texts: Iterable[str], last_safe_cut: Callable[[str], int | None]) -> Iterator[str]:
+    """`texts` cut anew where it is safe, into blocks of some `_BLOCK_CHARACTERS`."""
+    held, wanted = "", _BLOCK_CHARACTERS
+    for text in texts:
+        for at in range(0, len(text), _BLOCK_CHARACTERS):
+            held += text[at : at + _BLOCK_CHARACTERS]
+            if len(held) < wanted:
+                continue
+            held = _without_surrogates(held)
+            cut = last_safe_cut(held) or 0
+            if cut:
+                yield held[:cut]
+                held = held[cut:]
+            # Without a safe place the next look is twice as far on, so that looking does not cost the square.
+            wanted = _BLOCK_CHARACTERS if cut else 2 * len(held)
+    yield held
+
+
+def _without_surrogates(text: str) -> str:
+    """`text` with pairs joined and lone surrogates replaced, but for one at the end whose other half may follow."""
+    if _SURROGATE.search(text) is None:
+        return text
+    end = len(text) - ("\ud800" <= text[-1] < "\udc00")
+    return text[:end].encode("utf-16", "surrogatepass").decode("utf-16", "replace") + text[end:]
 
 
 def _fill(template: Template, ids: list[int]) -> Iterator[int]:

@@ -118,8 +118,12 @@ impl Tokenizer {
 
     /// The tokens of `text`, each with the bytes it covers.
     pub fn spans(&self, text: &str, added: &Added) -> Result<Vec<TokenSpan>> {
+        self.with_scratch(|scratch| self.spans_with(text, added, scratch))
+    }
+
+    fn spans_with(&self, text: &str, added: &Added, scratch: &mut Scratch) -> Result<Vec<TokenSpan>> {
         let mut spans = Vec::new();
-        let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
+        let mut ids = Vec::new();
         // Of the run under work: runs always have an added token between them.
         let mut origin: Option<Origin> = None;
         self.pipeline.for_each(text, added, &mut |part| match part {
@@ -133,7 +137,7 @@ impl Tokenizer {
                 for piece in pieces {
                     ids.clear();
                     let bytes = run.text().as_bytes().get(piece.start..piece.end).unwrap_or_default();
-                    self.model.encode_into(bytes, &mut scratch, &mut ids)?;
+                    self.model.encode_into(bytes, scratch, &mut ids)?;
                     let mut at = piece.start;
                     for &id in &ids {
                         let end = at + self.model.vocabulary().token(id).map_or(0, <[u8]>::len);

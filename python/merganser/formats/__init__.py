@@ -1,7 +1,7 @@
 """Files of tokenizers: what they are is told by their content, never by their name.
 
-`huggingface` reads and writes tokenizer.json, `tiktoken` the `.tiktoken` files, `lock` the lock beside a
-tokenizer.json.
+`huggingface` reads and writes tokenizer.json, `tiktoken` the `.tiktoken` files, `gpt2` the pair of vocabulary and
+merges, `minbpe` its `.model`, `lock` the lock beside a tokenizer.json.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from merganser.errors import FormatError
-from merganser.formats import dialects, files, huggingface, lock, strict_json, tiktoken
+from merganser.formats import dialects, files, gpt2, huggingface, lock, minbpe, strict_json, tiktoken
 from merganser.spec import Spec, Split
 
-__all__ = ["dialects", "huggingface", "is_locked", "lock", "read", "tiktoken", "write"]
+__all__ = ["dialects", "gpt2", "huggingface", "is_locked", "lock", "minbpe", "read", "tiktoken", "write"]
 
 _KNOWN = "a tokenizer.json or lines `<base64> <rank>`"
 
@@ -26,23 +26,25 @@ def read(
     special_tokens: Mapping[str, int] | None = None,
     published: Callable[[str], Spec] | None = None,
 ) -> Spec:
-    """The Spec in the file at `path`, or in the tokenizer.json of the folder there.
+    """The Spec in the file at `path`, or in the tokenizer.json or GPT-2's two files of the folder there.
 
-    A `.tiktoken` file holds neither split nor special tokens: unless it is a published one, for which `published` gives
-    the Spec by name, both are needed.
+    Each of GPT-2's two files stands for both, which lie side by side under the names that `gpt2` lists. They hold no
+    split: it is GPT-2's, unless `split` says otherwise. A `.tiktoken` file holds neither split nor special tokens:
+    unless it is a published one, for which `published` gives the Spec by name, both are needed.
 
     Raises `FormatError` saying where the file is wrong or what it is instead, and `StorageError`.
     """
+    if (pair := gpt2.pair_at(path)) is not None:
+        return _read_pair(pair, split=split, special_tokens=special_tokens)
     if path.is_dir():
         path = _tokenizer_json_in(path)
     data = files.read_bytes(path)
+    if minbpe.looks_like_minbpe(data):
+        _refuse_arguments(path, split, special_tokens, what="a minbpe model")
+        return minbpe.from_bytes(data, path)
     files.refuse_foreign(data, path, expected=_KNOWN)
     if data.lstrip()[:1] == b"{":
-        if split is not None or special_tokens is not None:
-            hint = "these are for `.tiktoken` files; leave them out"
-            raise FormatError(
-                f"{path}: expected no split= and special_tokens=, for a tokenizer.json has them", hint=hint
-            )
+        _refuse_arguments(path, split, special_tokens, what="a tokenizer.json")
         return huggingface.from_json(strict_json.parse(data, path))
     if not tiktoken.looks_like_tiktoken(data):
         raise FormatError(f"{path}: expected {_KNOWN}, found {_first_line(data)}")
@@ -53,6 +55,20 @@ def read(
     if split is None or special_tokens is None:
         raise _missing_split(path, data)
     return spec
+
+
+def _read_pair(pair: tuple[Path, Path], *, split: Split | None, special_tokens: Mapping[str, int] | None) -> Spec:
+    spec = gpt2.read(*pair, split=split or gpt2.SPLIT, special_tokens=special_tokens)
+    for content, id in (special_tokens or {}).items():
+        if (found := spec.special_tokens[content]) != id:
+            raise FormatError(f"{pair[0]}: expected the special token {content!r} with the id {id}, found {found}")
+    return spec
+
+
+def _refuse_arguments(path: Path, split: Split | None, special_tokens: Mapping[str, int] | None, *, what: str) -> None:
+    if split is not None or special_tokens is not None:
+        hint = "these are for `.tiktoken` files; leave them out"
+        raise FormatError(f"{path}: expected no split= and special_tokens=, for {what} has them", hint=hint)
 
 
 def _tokenizer_json_in(folder: Path) -> Path:
@@ -82,12 +98,17 @@ def _missing_split(path: Path, data: bytes) -> FormatError:
 def write(spec: Spec, path: Path, *, encode: Callable[[str], list[int]], unicode_versions: tuple[str, str]) -> Path:
     """Writes `spec` to `path` and gives back where.
 
-    A name that ends in `.tiktoken` or `.json` is a file of that format; any other is a folder, which gets a
+    A name that ends in `.tiktoken` or `.json` is a file of that format, one that ends in `.model` a minbpe model, and
+    `vocab.bpe` or `merges.txt` GPT-2's merges, with the vocabulary beside them. Any other is a folder, which gets a
     tokenizer.json, a tokenizer_config.json and a lock with the ids of `encode`. Warns about what a format leaves out.
 
     Raises `FormatError` where the format cannot hold the Spec, and `StorageError`.
     """
-    if path.is_dir() or path.suffix not in (".tiktoken", ".json"):
+    if (vocab_path := gpt2.vocab_beside(path)) is not None:
+        left_out = gpt2.write(spec, vocab_path, path)
+    elif path.suffix == ".model":
+        left_out = minbpe.write(spec, path)
+    elif path.is_dir() or path.suffix not in (".tiktoken", ".json"):
         left_out = huggingface.write_folder(spec, path)
         _write_lock(spec, path / "tokenizer.json", encode, unicode_versions)
     elif path.suffix == ".json":

@@ -37,12 +37,22 @@ def looks_like_merges(data: bytes) -> bool:
     return data.startswith(b"#version")
 
 
-def files_beside(path: Path) -> tuple[Path, Path] | None:
-    """Vocabulary and merges where `path` is one of the two, or their folder, and both are there."""
-    folder = path if path.is_dir() else path.parent
-    pairs = [(folder / vocab, folder / merges) for vocab, merges in NAMES]
-    found = (pair for pair in pairs if path in (folder, *pair) and all(file.is_file() for file in pair))
-    return next(found, None)
+def pair_at(path: Path) -> tuple[Path, Path] | None:
+    """Vocabulary and merges where `path` is one of the two, or a folder that has them and no tokenizer.json."""
+    is_folder = path.is_dir()
+    if is_folder and (path / "tokenizer.json").exists():
+        return None
+    folder = path if is_folder else path.parent
+    for vocab, merges in NAMES:
+        pair = folder / vocab, folder / merges
+        if (is_folder or path.name in (vocab, merges)) and all(file.is_file() for file in pair):
+            return pair
+    return None
+
+
+def vocab_beside(merges_path: Path) -> Path | None:
+    """Where the vocabulary goes whose merges go to `merges_path`; None where that is no name of merges."""
+    return next((merges_path.with_name(vocab) for vocab, merges in NAMES if merges_path.name == merges), None)
 
 
 def read(

@@ -203,7 +203,9 @@ def _pattern(splits: tuple[Split | ByteLevel, ...]) -> str:
     if found := re.search("[\r\n]", pattern):
         hint = r"write it as `\n` or `\r`: minbpe keeps the pattern in one line"
         raise _refuse(f"a pattern without line breaks, found one at character {found.start()}", hint=hint)
-    if not pattern or pattern != pattern.strip():
+    if not pattern:
+        raise _refuse("a split pattern, found an empty one", hint="it matches no text: minbpe would lose all of it")
+    if pattern != pattern.strip():
         end = "start" if pattern != pattern.lstrip() else "end"
         hint = "minbpe strips the pattern: write a space there as `[ ]`"
         raise _refuse(f"a pattern without blanks around it, found {pattern!r} with one at its {end}", hint=hint)

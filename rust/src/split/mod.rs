@@ -88,7 +88,17 @@ impl Splitter {
 
     /// A place from `from` on where `text` may be cut: the pieces of both parts are those of the whole.
     pub fn next_safe_cut(&self, text: &str, from: usize) -> Option<usize> {
-        self.machine()?.safe_split(text, from, 1 << 14)
+        let machine = self.machine()?;
+        let end = from + (1 << 14);
+        let mut from = from;
+        while let Some(cut) = machine.safe_split(text, from, end.saturating_sub(from)) {
+            if self.unmatched == Unmatched::Drop || first_match(machine, text, cut).is_some_and(|(start, _)| start == 0)
+            {
+                return Some(cut);
+            }
+            from = cut + 1;
+        }
+        None
     }
 
     /// The last place in `text`, before `limit`, where it may be cut: the pieces of both parts are those of the whole,
@@ -101,12 +111,13 @@ impl Splitter {
             let end = from;
             from = end.saturating_sub(WINDOW);
             let mut last = None;
-            while let Some(at) = machine.safe_split(text, last.map_or(from, |last| last + 1), end.saturating_sub(from))
-            {
-                if at >= end {
-                    break;
+            let mut next = from;
+            while let Some(cut) = machine.safe_split(text, next, end.saturating_sub(next)).filter(|&cut| cut < end) {
+                let is_open = |(start, is_settled)| start == 0 && is_settled;
+                if self.unmatched == Unmatched::Drop || first_match(machine, text, cut).is_some_and(is_open) {
+                    last = Some(cut);
                 }
-                last = Some(at);
+                next = cut + 1;
             }
             if last.is_some() || from == 0 {
                 return last;
@@ -181,6 +192,14 @@ impl Splitter {
         }
         batch(&with_gaps)
     }
+}
+
+/// Where the first match of `text[at..]` starts, and whether that holds whatever text follows. Text that no match covers
+/// is one piece, so it must not be cut within: a cut wants a match to start there.
+fn first_match(machine: &Machine, text: &str, at: usize) -> Option<(usize, bool)> {
+    let (mut cursor, mut found) = (Cursor::default(), [Span::default()]);
+    let count = machine.fill(text.get(at..)?, &mut cursor, &mut found);
+    if count == 1 { Some((found[0].start, !cursor.is_done())) } else { None }
 }
 
 fn unmatched(text: &str, gap: Span) -> Error {
