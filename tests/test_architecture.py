@@ -86,7 +86,7 @@ def test_rust_uses_point_down(module, files):
 
 
 def test_only_the_border_names_pyo3():
-    assert {file.name for file in RUST.rglob("*.rs") if "pyo3" in file.read_text()} == {"python.rs"}
+    assert {file.parent.name for file in RUST.rglob("*.rs") if "pyo3" in file.read_text()} == {"python"}
 
 
 def test_importing_loads_only_the_engine():

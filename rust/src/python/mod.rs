@@ -1,0 +1,45 @@
+//! The Python module `merganser._core`: translates, and decides nothing.
+//!
+//! `engine` encodes and decodes, `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
+//! `convert` takes values in and gives them out, `errors` makes exceptions of errors and of panics.
+
+mod convert;
+mod engine;
+mod errors;
+mod threads;
+mod training;
+
+use std::collections::HashMap;
+
+use pyo3::prelude::*;
+
+use engine::{Allowed, Engine};
+use training::PieceCounter;
+
+/// Long texts are cut into parts of about this size where threads share them.
+const PART_BYTES: usize = 256 << 10;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{Allowed, Engine, PieceCounter, patterns, unicode_version};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// The Unicode versions of the classes in patterns and of normalization.
+#[pyfunction]
+fn unicode_version() -> (&'static str, String) {
+    let (major, minor, patch) = crate::normalize::UNICODE_VERSION;
+    (crate::split::UNICODE_VERSION, format!("{major}.{minor}.{patch}"))
+}
+
+/// The published split patterns by name, in the `rust` dialect.
+#[pyfunction]
+fn patterns() -> HashMap<&'static str, &'static str> {
+    crate::split::patterns::WHOLE.iter().map(|published| (published.name, published.pattern)).collect()
+}
