@@ -12,7 +12,7 @@ RUST := $(shell find rust/src rust/Cargo.toml Cargo.toml -type f 2>/dev/null) Ca
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
-demo: build ## train a tokenizer on this machine's own text and use it (TEXT=path for yours)
+demo: build ## train on this machine's own text, and use it (TEXT=path: yours)
 	@$(BIN)/python tools/demo.py
 
 build: $(VENV)/built ## the engine, built and installed into .venv
@@ -23,7 +23,7 @@ test: $(VENV)/dev build ## every test
 
 lint: $(VENV)/dev build ## formatting, lints and types
 	cargo fmt --manifest-path rust/Cargo.toml --check
-	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --quiet --manifest-path rust/Cargo.toml --all-targets --features python -- -D warnings
+	PYO3_PYTHON="$$PWD/$(BIN)/python" cargo clippy --quiet --manifest-path rust/Cargo.toml --all-targets --features python -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
@@ -33,13 +33,13 @@ fmt: $(VENV)/dev ## rewrite the code in its standard form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-exact: $(VENV)/dev build ## the long comparison with the originals (CORPUS=path adds text)
+exact: $(VENV)/dev build ## every id against tiktoken's (CORPUS=path: more text)
 	$(BIN)/python benches/exact.py $(CORPUS)
 
-bench: $(VENV)/dev build ## merganser against its peers (CORPUS=path; FLAGS=--quick: a minute)
+bench: $(VENV)/dev build ## speed beside its peers (CORPUS=path, FLAGS=--quick)
 	$(BIN)/python benches/bench.py $(FLAGS) $(CORPUS)
 
-bench-instructions: ## instructions of fixed workloads (valgrind) against the last accepted
+bench-instructions: ## instruction counts, by valgrind
 	$(PYTHON) benches/instructions.py $(FLAGS)
 
 asan: ## the tests of what uses `unsafe`, under AddressSanitizer
@@ -59,9 +59,10 @@ $(VENV)/bin/python:
 $(VENV)/built: $(RUST) pyproject.toml | $(VENV)/bin/python
 	@PYTHON=$(PYTHON) sh tools/check_toolchain.sh
 	$(BIN)/python -m pip install --quiet 'maturin>=1.8,<2'
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@echo "compiling the engine: a few minutes the first time"
+	VIRTUAL_ENV="$$PWD/$(VENV)" $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 $(VENV)/dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --quiet --group check
 	@touch $@

@@ -24,6 +24,17 @@ class Corpus:
     def __init__(
         self, paths: tuple[Path, ...], *, suffixes: Collection[str] | None, errors: Literal["strict", "replace", "skip"]
     ) -> None:
+        for path in paths:
+            if not isinstance(path, Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(
+                    f"read: expected a Path, found {path!r}; a str is a document, a file is `Path({path!r})`"
+                )
+        if isinstance(suffixes, str):
+            raise TypeError(f'suffixes: expected a collection such as {{".txt"}}, found the text {suffixes!r}')
+        if suffixes is not None and (bare := [suffix for suffix in suffixes if not suffix.startswith(".")]):
+            raise ValueError(f"suffixes: expected endings such as `.txt`, found {bare[0]!r}")
+        if errors not in ("strict", "replace", "skip"):
+            raise ValueError(f'errors: expected "strict", "replace" or "skip", found {errors!r}')
         self._paths = paths
         self._suffixes = None if suffixes is None else frozenset(suffixes)
         self._errors = errors
@@ -38,7 +49,7 @@ class Corpus:
     def files(self) -> Iterator[Path]:
         """The files, in an order that does not depend on the machine: as named, and within a folder by name."""
         for path in self._paths:
-            if path.is_dir():
+            if _is_folder(path):
                 yield from sorted(file for file in path.rglob("*") if file.is_file() and self._wanted(file, path))
             elif path.exists():
                 yield path
@@ -60,29 +71,31 @@ class Corpus:
     def _documents(self, file: Path) -> Iterator[bytes]:
         try:
             with file.open("rb") as source:
-                first = True
+                first, start = True, 0
                 while (block := source.read(_MAX_DOCUMENT_BYTES)) or first:
                     if len(block) == _MAX_DOCUMENT_BYTES:
                         block += source.readline()
                     if first and block.startswith(_BOM):
                         self.num_boms += 1
-                        block = block[len(_BOM) :]
+                        block, start = block[len(_BOM) :], len(_BOM)
                     elif first and block.startswith(_UTF16) and self._errors != "skip":
                         raise TextError(
                             f"{file}: expected UTF-8, found UTF-16",
                             hint='save the file as UTF-8, or pass errors="skip" to leave such files out',
                         )
                     first = False
-                    text = self._checked(block, file)
+                    text = self._checked(block, file, start)
                     if text is None:
                         return
                     yield text
+                    start += len(block)
         except OSError as error:
             if isinstance(error, StorageError):
                 raise
             raise StorageError(f"{file}: expected a readable file, found: {error.strerror or error}") from error
 
-    def _checked(self, block: bytes, file: Path) -> bytes | None:
+    def _checked(self, block: bytes, file: Path, start: int) -> bytes | None:
+        """`block`, which starts at byte `start` of the file, as UTF-8."""
         try:
             block.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -92,10 +105,17 @@ class Corpus:
                 self.skipped.append(file)
                 return None
             raise TextError(
-                f"{file}: byte {error.start}: expected UTF-8, found byte 0x{block[error.start]:02X}",
+                f"{file}: byte {start + error.start}: expected UTF-8, found byte 0x{block[error.start]:02X}",
                 hint='pass errors="replace" to read it as U+FFFD, or errors="skip" to leave such files out',
             ) from None
         return block
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise StorageError(f"{path}: expected a file or folder, found: {error.strerror or error}") from error
 
 
 def read(

@@ -488,7 +488,9 @@ class Tokenizer:
     # Files and other libraries.
 
     def fingerprint(self) -> str:
-        """The sha256 of all that decides ids and decoded text: equal for equal tokenizers, on any machine.
+        """The sha256 of all that decides ids and decoded text, on any machine.
+
+        Equal Specs have equal fingerprints; the same ids told as ranks and as merges have two.
 
         >>> load("gpt2").fingerprint() == load("r50k_base").fingerprint()
         True
@@ -681,7 +683,7 @@ def load(
     Raises `FormatError` saying where the file is wrong, and `StorageError` where it cannot be read.
     """
     if isinstance(source, str) and re.fullmatch(r"[\w-]+", source):
-        spec = vocabularies.read(source)
+        spec = _bundled(source)
         if split is not None or special_tokens is not None:
             hint = f"`mg.load({source!r}).with_special_tokens(…)` adds special tokens"
             raise FormatError(f"{source}: expected no split= and special_tokens=, for it has its own", hint=hint)
@@ -696,6 +698,15 @@ def load(
     if lock_file.exists() and formats.is_locked(path):
         tokenizer.spec = lock.check(lock_file, spec, tokenizer.encode, _core.unicode_version())
     return tokenizer
+
+
+def _bundled(name: str) -> Spec:
+    try:
+        return vocabularies.read(name)
+    except FormatError as error:
+        if Path(name).exists():
+            raise FormatError(str(error), hint=f"the file or folder of that name is `./{name}`") from None
+        raise
 
 
 def named_split(split: str | Split | None) -> Split | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -11,7 +12,7 @@ from typing import Literal
 from merganser import _core
 from merganser.errors import TrainingError
 from merganser.spec import AddedToken, BytePairModel, Spec, Split, Vocabulary, pack, unpack
-from merganser.tokenizer import Tokenizer, engine_splits, pattern
+from merganser.tokenizer import Tokenizer, checked_threads, engine_splits, named_split
 
 Layout = Literal["tiktoken", "hf"]
 TieBreak = Literal["ids", "first", "lex_max"]
@@ -20,6 +21,10 @@ Progress = Callable[[str, int, int], None]
 # Documents go to the engine in batches, so that it has work for every CPU and memory stays small.
 _BATCH_BYTES = 16 << 20
 _BATCH_DOCUMENTS = 1 << 16
+
+# What the engine counts in.
+_MAX_U64 = (1 << 64) - 1
+_MAX_VOCAB_SIZE = 1 << 24
 
 
 def train(
@@ -58,16 +63,17 @@ def train(
     Stops early, with a warning that names the true size, when no pair is left. Raises `TrainingError` for sizes and
     options that cannot be met, and `TextError` for documents that are not UTF-8.
     """
-    special = list(dict.fromkeys(special_tokens))
+    special = _special(special_tokens)
     num_merges = _num_merges(vocab_size, len(special))
     _check_options(layout, tie_break, min_frequency, max_token_length)
-    named = Split(pattern=pattern(split), name=split) if isinstance(split, str) else split
+    threads = None if num_threads is None else checked_threads(num_threads)
+    named = named_split(split)
     splits = () if named is None else (named,)
 
     counter = _core.PieceCounter(splits=engine_splits(splits), special_tokens=special)
     num_documents = 0
     for batch in _batches(documents):
-        counter.add(batch, num_threads)
+        counter.add(batch, threads)
         num_documents += len(batch)
         if progress is not None:
             progress("count", num_documents, 0)
@@ -75,8 +81,8 @@ def train(
         num_merges=num_merges,
         byte_order=bytes(_byte_order(layout)),
         tie_break=tie_break,
-        min_frequency=min_frequency,
-        max_token_length=max_token_length,
+        min_frequency=min(min_frequency, _MAX_U64),
+        max_token_length=max_token_length and min(max_token_length, _MAX_U64),
         never_merge_spaces=never_merge_spaces,
         progress=None if progress is None else lambda done: progress("merge", done, num_merges),
     )
@@ -87,6 +93,19 @@ def train(
     return Tokenizer(spec)
 
 
+def _special(contents: Iterable[str]) -> list[str]:
+    """The special tokens, each once."""
+    if isinstance(contents, str):
+        raise TypeError(f"special_tokens: expected a collection of texts, found the text {contents!r}")
+    special = list(dict.fromkeys(contents))
+    for content in special:
+        if not content or re.search("[\ud800-\udfff]", content):
+            raise TrainingError(
+                f"special_tokens: expected texts that are not empty and without lone surrogates, found {content!r}"
+            )
+    return special
+
+
 def _num_merges(vocab_size: int, num_special: int) -> int:
     least = 256 + num_special
     if vocab_size < least:
@@ -94,6 +113,8 @@ def _num_merges(vocab_size: int, num_special: int) -> int:
             f"vocab_size: expected at least {least} (256 bytes and {num_special} special tokens), found {vocab_size}",
             hint=f"the least vocabulary is {least}, which merges nothing",
         )
+    if vocab_size > _MAX_VOCAB_SIZE:
+        raise TrainingError(f"vocab_size: expected at most {_MAX_VOCAB_SIZE}, found {vocab_size}")
     return vocab_size - least
 
 
@@ -111,13 +132,13 @@ def _check_options(layout: str, tie_break: str, min_frequency: int, max_token_le
 
 
 def _batches(documents: str | bytes | Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
-    if isinstance(documents, Path):
-        raise TypeError("documents: expected documents, found a Path; `mg.read(path)` reads the documents there")
-    if isinstance(documents, str | bytes):
-        documents = [documents]
+    if isinstance(documents, str | bytes | Path):
+        documents = [documents]  # pyright: ignore[reportAssignmentType]
     batch: list[str | bytes] = []
     size = 0
     for document in documents:
+        if isinstance(document, Path):
+            raise TypeError("documents: expected documents, found a Path; `mg.read(path)` reads the documents there")
         batch.append(document)
         size += len(document)
         if size >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:

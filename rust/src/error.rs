@@ -39,6 +39,9 @@ impl Error {
             Self::InvalidUtf8 { .. } => Some("pass errors=\"replace\" to read invalid bytes as U+FFFD"),
             Self::Unmatched { .. } => Some("a split with unmatched=\"keep\" gives such text a piece of its own"),
             Self::UnknownId { .. } => Some("pass unknown_ids=\"skip\" or \"replace\" to decode around it"),
+            Self::NoByteToken { .. } => {
+                Some("a byte-level vocabulary holds all 256 bytes: was the tokenizer's file cut short?")
+            }
             _ => None,
         }
     }

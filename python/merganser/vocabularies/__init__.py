@@ -61,6 +61,18 @@ _CONTENTS = {
     "o200k_harmony": ("o200k_base", "o200k", _HARMONY | _RESERVED),
 }
 
+# Beginnings of model names, for the hint; the longest first.
+_ENCODING_BY_MODEL = {
+    "gpt-oss": "o200k_harmony",
+    "gpt-4o": "o200k_base",
+    "gpt-4.": "o200k_base",
+    "gpt-5": "o200k_base",
+    "gpt-4": "cl100k_base",
+    "gpt4": "cl100k_base",
+    "gpt-3.5": "cl100k_base",
+    "gpt-2": "gpt2",
+}
+
 NAMES: tuple[str, ...] = tuple(_CONTENTS)
 
 
@@ -110,5 +122,8 @@ def _hint(name: str) -> str:
     from difflib import get_close_matches
 
     wanted = name.lower()
+    for model, encoding in _ENCODING_BY_MODEL.items():
+        if wanted.startswith(model):
+            return f"that model's encoding is `{encoding}`"
     matches = [known for known in NAMES if wanted and wanted in known] or get_close_matches(wanted, NAMES, cutoff=0.8)
     return f"did you mean `{matches[0]}`?" if matches else f"a file or folder of that name is `./{name}`"

@@ -96,6 +96,11 @@ pub(super) fn ids_of(object: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds
     if let Ok(list) = object.cast::<PyList>() {
         return list.iter().map(|item| id_of(&item, max_id, unknown)).collect();
     }
+    if let Ok(shape) = object.getattr("ndim").and_then(|ndim| ndim.extract::<usize>())
+        && shape != 1
+    {
+        return Err(PyTypeError::new_err(format!("ids: expected one dimension, found {shape}")));
+    }
     if let Ok(buffer) = PyBuffer::<u32>::get(object) {
         return buffer.to_vec(py);
     }
