@@ -54,8 +54,8 @@ def test_special_tokens_that_share_an_id_come_in_the_order_in_which_it_decodes(n
         ("cl100k", "did you mean `cl100k_base`?"),
         ("O200K_BASE", "did you mean `o200k_base`?"),
         ("harmony", "did you mean `o200k_harmony`?"),
-        ("gpt-2", "did you mean `gpt2`?"),
-        ("gpt-4", "a file or folder of that name is `./gpt-4`"),
+        ("gpt-2", "that model's encoding is `gpt2`"),
+        ("gpt-4o-mini", "that model's encoding is `o200k_base`"),
     ],
 )
 def test_an_unknown_name_is_an_error_with_a_hint(name, hint):
