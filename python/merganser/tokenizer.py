@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -143,7 +144,7 @@ class Tokenizer:
         from merganser.formats import gpt2
 
         named = list(special_tokens or ())
-        return cls(gpt2.read(Path(vocab_path), Path(merges_path), split=named_split(split), special_tokens=named))
+        return cls(gpt2.read(_path(vocab_path), _path(merges_path), split=named_split(split), special_tokens=named))
 
     def __repr__(self) -> str:
         name = "" if self.spec.name is None else f"{self.spec.name!r}, "
@@ -511,7 +512,7 @@ class Tokenizer:
         """
         from merganser import formats
 
-        return formats.write(self.spec, Path(path), encode=self.encode, unicode_versions=_core.unicode_version())
+        return formats.write(self.spec, _path(path), encode=self.encode, unicode_versions=_core.unicode_version())
 
     def to_tiktoken(self) -> tiktoken.Encoding:
         """A `tiktoken.Encoding` with the same ids.
@@ -555,7 +556,7 @@ class Tokenizer:
             special_tokens=arguments["special_tokens"],
         )
         # No `__init__.py`: `tiktoken_ext` is a namespace package, which other plug-ins share.
-        path = Path(folder) / "tiktoken_ext" / f"{module}.py"
+        path = _path(folder) / "tiktoken_ext" / f"{module}.py"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -691,7 +692,7 @@ def load(
     from merganser import formats
     from merganser.formats import lock
 
-    path = Path(source)
+    path = _path(source)
     spec = formats.read(path, split=named_split(split), special_tokens=special_tokens, published=vocabularies.read)
     tokenizer = Tokenizer(spec)
     lock_file = (path if path.is_dir() else path.parent) / lock.NAME
@@ -704,9 +705,22 @@ def _bundled(name: str) -> Spec:
     try:
         return vocabularies.read(name)
     except FormatError as error:
-        if Path(name).exists():
+        if os.path.exists(name):
             raise FormatError(str(error), hint=f"the file or folder of that name is `./{name}`") from None
         raise
+
+
+def _path(path: str | Path) -> Path:
+    """`path`, if a file can have that name."""
+    path = Path(path)
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        found = error.strerror if isinstance(error, OSError) else error
+        raise StorageError(f"{str(path)!r}: expected a path that can be looked at, found: {found}") from error
+    return path
 
 
 def named_split(split: str | Split | None) -> Split | None:
