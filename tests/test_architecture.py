@@ -96,3 +96,11 @@ def test_importing_loads_only_the_engine():
     heavy = "numpy typer rich tiktoken tokenizers transformers regex asyncio"
     code = f"import merganser, sys; print([m for m in {heavy.split()!r} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_every_public_name_has_one_home():
+    import merganser
+
+    names = [name for names in merganser._HOMES.values() for name in names]
+    assert sorted([*names, "__version__"]) == sorted(merganser.__all__) == dir(merganser)
+    assert all(getattr(merganser, name) is not None for name in names)

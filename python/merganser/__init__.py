@@ -8,21 +8,44 @@
 'merge, then merge again'
 """
 
+from importlib import import_module
+
 from merganser._core import __version__
-from merganser.corpus import Corpus, read
-from merganser.errors import (
-    FormatError,
-    InternalError,
-    MerganserError,
-    MissingExtra,
-    StorageError,
-    TextError,
-    TokenIdError,
-    TrainingError,
-)
-from merganser.spec import AddedToken, Spec, Split
-from merganser.tokenizer import DecodeStream, Token, Tokenizer, load
-from merganser.training import train
+
+TYPE_CHECKING = False  # Type checkers take it for True; `typing` itself would cost a tenth of the import.
+if TYPE_CHECKING:
+    from merganser.corpus import Corpus, read
+    from merganser.errors import (
+        FormatError,
+        InternalError,
+        MerganserError,
+        MissingExtra,
+        StorageError,
+        TextError,
+        TokenIdError,
+        TrainingError,
+    )
+    from merganser.spec import AddedToken, Spec, Split
+    from merganser.tokenizer import DecodeStream, Token, Tokenizer, load
+    from merganser.training import train
+
+# Where each public name lives. A module is imported when one of its names is first asked for.
+_HOMES = {
+    "corpus": ("Corpus", "read"),
+    "errors": (
+        "FormatError",
+        "InternalError",
+        "MerganserError",
+        "MissingExtra",
+        "StorageError",
+        "TextError",
+        "TokenIdError",
+        "TrainingError",
+    ),
+    "spec": ("AddedToken", "Spec", "Split"),
+    "tokenizer": ("DecodeStream", "Token", "Tokenizer", "load"),
+    "training": ("train",),
+}
 
 __all__ = [
     "AddedToken",
@@ -45,3 +68,16 @@ __all__ = [
     "read",
     "train",
 ]
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(f"merganser.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'merganser' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
