@@ -56,16 +56,21 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         oracle.tiktoken_cache(folder)
-        os.environ |= {"TIKTOKEN_CACHE_DIR": temporary, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"}
+        os.environ |= {
+            "TIKTOKEN_CACHE_DIR": temporary,
+            "HF_HUB_OFFLINE": "1",
+            "TOKENIZERS_PARALLELISM": "true",
+            "RUST_BACKTRACE": "0",
+        }
         for encoding in options.encodings:
             vocabulary_files(encoding, folder)
         for kind, table in tables(options, scale, names, folder):
             result[kind].append(table)
+            result["heading"]["load average, end"] = os.getloadavg()
             print(getattr(report, kind)(table), flush=True)
-    result["heading"]["load average, end"] = os.getloadavg()
+            if options.json:
+                options.json.write_text(json.dumps(result, indent=1) + "\n")
     print(report.noise(result))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 
 
