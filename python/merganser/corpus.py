@@ -31,7 +31,7 @@ class Corpus:
                 )
         if isinstance(suffixes, str):
             raise TypeError(f'suffixes: expected a collection such as {{".txt"}}, found the text {suffixes!r}')
-        if suffixes is not None and (bare := [suffix for suffix in suffixes if not suffix.startswith(".")]):
+        if suffixes is not None and (bare := [suffix for suffix in suffixes if not str(suffix).startswith(".")]):
             raise ValueError(f"suffixes: expected endings such as `.txt`, found {bare[0]!r}")
         if errors not in ("strict", "replace", "skip"):
             raise ValueError(f'errors: expected "strict", "replace" or "skip", found {errors!r}')

@@ -122,7 +122,9 @@ class Tokenizer:
         """
         from merganser.formats import gpt2
 
-        return cls(gpt2.from_merges(vocab, merges, special_tokens or (), split=named_split(split)))
+        if not isinstance(vocab, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"vocab: expected ids with their tokens, found {type(vocab).__name__}")
+        return cls(gpt2.from_merges(vocab, merges, _names(special_tokens), split=named_split(split)))
 
     @classmethod
     def from_files(
@@ -143,7 +145,7 @@ class Tokenizer:
         """
         from merganser.formats import gpt2
 
-        named = list(special_tokens or ())
+        named = _names(special_tokens)
         return cls(gpt2.read(_path(vocab_path), _path(merges_path), split=named_split(split), special_tokens=named))
 
     def __repr__(self) -> str:
@@ -537,6 +539,8 @@ class Tokenizer:
 
         from merganser.formats import files, tiktoken
 
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"name: expected a text, found {type(name).__name__}")
         module = name.replace("-", "_")
         if (
             not re.fullmatch(r"[a-zA-Z]\w*", module, re.ASCII)
@@ -763,9 +767,17 @@ def engine_splits(splits: Iterable[Split | ByteLevel]) -> list[tuple[str, str]]:
             if step.use_regex:
                 steps.append(("keep", pattern("gpt2")))
         else:
+            if not isinstance(step, Split):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"splits: expected Split or ByteLevel, found {type(step).__name__}")
             _check_split(step)
             steps.append((step.unmatched, _rust_pattern(step)))
     return steps
+
+
+def _names(special_tokens: Iterable[str] | None) -> list[str]:
+    if isinstance(special_tokens, str):
+        raise TypeError(f"special_tokens: expected a collection of texts, found the text {special_tokens!r}")
+    return list(special_tokens or ())
 
 
 def _check_split(split: Split) -> None:
