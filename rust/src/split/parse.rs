@@ -69,19 +69,14 @@ impl Ast {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Pattern {
-    pub ast: Ast,
-    pub sets: Vec<CharSet>,
-}
-
-pub(super) fn parse(pattern: &str) -> Result<Pattern, Unsupported> {
-    let mut parser = Parser { pattern, at: 0, flags: Flags::default(), sets: Vec::new() };
+/// The tree of `pattern`. Its sets are added to `sets`, where they are not there yet.
+pub(super) fn parse(pattern: &str, sets: &mut Vec<CharSet>) -> Result<Ast, Unsupported> {
+    let mut parser = Parser { pattern, at: 0, flags: Flags::default(), sets };
     let ast = parser.alternation(0)?;
     if parser.at < pattern.len() {
         return Err(parser.syntax("an unmatched `)`"));
     }
-    Ok(Pattern { ast, sets: parser.sets })
+    Ok(ast)
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,7 +91,7 @@ struct Parser<'p> {
     pattern: &'p str,
     at: usize,
     flags: Flags,
-    sets: Vec<CharSet>,
+    sets: &'p mut Vec<CharSet>,
 }
 
 impl Parser<'_> {

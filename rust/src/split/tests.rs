@@ -2,7 +2,7 @@
 
 use super::patterns;
 use super::testing::{Random, expected, pattern_like, random_pattern, random_text, wild_pattern};
-use super::{Cursor, Machine, Span, Unsupported};
+use super::{Cursor, Machine, Span, Splitter, Unmatched, Unsupported};
 
 fn machine(pattern: &str) -> Machine {
     Machine::compile(pattern).unwrap_or_else(|reason| panic!("{pattern}: {reason}"))
@@ -184,4 +184,87 @@ fn spaces_before_a_letter_do_not_exhaust_anything() {
     let text = " ".repeat(1_000_000) + "x";
     let last = Span { start: 999_999, end: 1_000_001 };
     assert_eq!(spans(&machine(super::patterns::O200K), &text), [Span { start: 0, end: 999_999 }, last]);
+}
+
+fn splitter(pattern: &str, unmatched: Unmatched) -> Splitter {
+    Splitter::new(pattern, unmatched).unwrap_or_else(|error| panic!("{pattern}: {error}"))
+}
+
+fn split(splitter: &Splitter, text: &str) -> Vec<Span> {
+    let mut pieces = Vec::new();
+    let mut batch = |spans: &[Span]| {
+        pieces.extend_from_slice(spans);
+        Ok(())
+    };
+    splitter.for_each_batch(text, &mut batch).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+    pieces
+}
+
+fn moved(spans: Vec<Span>, by: usize) -> impl Iterator<Item = Span> {
+    spans.into_iter().map(move |span| Span { start: span.start + by, end: span.end + by })
+}
+
+/// Panics unless the sequence gives what its steps give in turn, and its cuts change nothing.
+fn check_sequence(sequence: &Splitter, steps: &[Splitter], text: &str) {
+    let mut expected = vec![Span { start: 0, end: text.len() }];
+    for step in steps {
+        let inner = |piece: &Span| moved(split(step, &text[piece.start..piece.end]), piece.start).collect::<Vec<_>>();
+        expected = expected.iter().flat_map(inner).collect();
+    }
+    assert_eq!(split(sequence, text), expected, "{sequence:?} on {text:?}");
+    let cuts = [sequence.next_safe_cut(text, 1), sequence.last_safe_cut(text, text.len())];
+    for cut in cuts.into_iter().flatten() {
+        let both: Vec<Span> =
+            split(sequence, &text[..cut]).into_iter().chain(moved(split(sequence, &text[cut..]), cut)).collect();
+        assert_eq!(both, expected, "{sequence:?} cut at {cut} of {text:?}");
+    }
+}
+
+#[test]
+fn published_sequences_are_one_small_table_and_equal_their_steps() {
+    let mut random = Random::new(5);
+    for published in patterns::SEQUENCES {
+        let steps: Vec<Splitter> = published.patterns.iter().map(|step| splitter(step, Unmatched::Keep)).collect();
+        let sequence = Splitter::sequence(steps.clone());
+        let machine = Machine::compile_sequence(published.patterns).unwrap_or_else(|reason| panic!("{reason}"));
+        assert!(machine.num_states() < 32 && machine.num_classes() < 16 && sequence.can_cut(), "{}", published.name);
+        assert!(sequence.certificate()[0].starts_with(&format!("{} steps as one: a table", steps.len())));
+        for _ in 0..3_000 {
+            let alphabet = machine.representatives();
+            let text: String = (0..random.below(9)).map(|_| alphabet[random.below(alphabet.len())]).collect();
+            check_sequence(&sequence, &steps, &text);
+        }
+    }
+}
+
+#[test]
+fn random_sequences_equal_their_steps_whether_they_are_one_table_or_not() {
+    let mut random = Random::new(6);
+    let mut as_one = 0;
+    for _ in 0..60 {
+        let kinds = [Unmatched::Keep, Unmatched::Keep, Unmatched::Keep, Unmatched::Keep, Unmatched::Drop];
+        let step = |random: &mut Random| {
+            let pattern = if random.below(9) == 0 { r"(?<=a)b|\s+".into() } else { random_pattern(random) };
+            splitter(&pattern, kinds[random.below(kinds.len())])
+        };
+        let steps: Vec<Splitter> = (0..2 + random.below(2)).map(|_| step(&mut random)).collect();
+        let sequence = Splitter::sequence(steps.clone());
+        as_one += usize::from(sequence.certificate().len() == 1);
+        (0..25).for_each(|_| check_sequence(&sequence, &steps, &random_text(&mut random)));
+    }
+    assert!((6..50).contains(&as_one), "{as_one} of 60");
+}
+
+#[test]
+fn a_sequence_that_is_no_table_says_why() {
+    let account = |patterns: &[(&str, Unmatched)]| {
+        let steps = patterns.iter().map(|&(pattern, unmatched)| splitter(pattern, unmatched)).collect();
+        let last = Splitter::sequence(steps).certificate().pop();
+        last.and_then(|account| account.split_once("no table for all: ").map(|(_, reason)| reason.to_string()))
+    };
+    let far = "no machine of bounded size: over 16 positions to remember";
+    let dropped = "a sequence with a step that drops or refuses text has no machine";
+    assert_eq!(account(&[(r"\d", Unmatched::Keep), ("a*b|a", Unmatched::Keep)]).as_deref(), Some(far));
+    assert_eq!(account(&[(r"\d", Unmatched::Drop), ("a", Unmatched::Keep)]).as_deref(), Some(dropped));
+    assert_eq!(account(&[(r"\d", Unmatched::Keep), ("a", Unmatched::Keep)]), None);
 }
