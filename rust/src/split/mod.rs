@@ -5,6 +5,8 @@
 //! table. `two_pass` runs the patterns that no bounded table can split, `regex` those that do not compile at all.
 //! `safe` says where a text may be cut, `dfa` is the door to all of this, `patterns` holds the published patterns.
 
+#[cfg(test)]
+mod cards;
 mod chain;
 mod classes;
 mod determinise;

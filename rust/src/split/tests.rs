@@ -1,5 +1,6 @@
 //! Pieces equal fancy-regex's; the heavy campaign is `examples/split_campaign.rs`.
 
+use super::cards::CARDS;
 use super::patterns;
 use super::testing::{
     Random, expected, pattern_like, random_bytes, random_pattern, random_text, random_unicode, wild_pattern,
@@ -272,6 +273,30 @@ fn a_sequence_that_is_no_table_says_why() {
     assert_eq!(account(&[(r"\d", Unmatched::Keep), ("a*b|a", Unmatched::Keep)]).as_deref(), Some(far));
     assert_eq!(account(&[(r"\d", Unmatched::Drop), ("a", Unmatched::Keep)]).as_deref(), Some(dropped));
     assert_eq!(account(&[(r"\d", Unmatched::Keep), ("a", Unmatched::Keep)]), None);
+}
+
+#[test]
+fn cards_have_machines_and_equal_fancy_regex() {
+    let mut random = Random::new(7);
+    let mut step_by_step = Vec::new();
+    for card in CARDS {
+        assert!(!card.origin.is_empty(), "{}", card.name);
+        let steps: Vec<Splitter> = card.patterns.iter().map(|step| splitter(step, Unmatched::Keep)).collect();
+        for pattern in card.patterns {
+            let (machine, oracle) = (machine(pattern), oracle(pattern));
+            for _ in 0..100 {
+                check(pattern, &oracle, &machine, &random_unicode(&mut random, machine.representatives()));
+                check(pattern, &oracle, &machine, &random_text(&mut random));
+            }
+        }
+        let sequence = Splitter::sequence(steps.clone());
+        if sequence.certificate().len() > 1 {
+            step_by_step.push(card.name);
+        }
+        let few = sequence.machine().map_or(&['a'][..], Machine::representatives);
+        (0..100).for_each(|_| check_sequence(&sequence, &steps, &random_unicode(&mut random, few)));
+    }
+    assert_eq!(step_by_step, ["deepseek-llm", "tiny-aya"]);
 }
 
 #[test]
