@@ -3,6 +3,7 @@
     benches/oniguruma.py                          every part below, without a corpus
     benches/oniguruma.py a.txt folder             and the files of these paths
     benches/oniguruma.py --parts strings --patterns gpt2,qwen2
+    benches/oniguruma.py --cards --count 20000    other models' patterns, from rust/src/split/cards.rs
 
 | part | what |
 |---|---|
@@ -67,10 +68,7 @@ class Case:
 
     def representatives(self) -> list[str]:
         """A character of each class that the pattern tells apart."""
-        example = ("cargo", "run", "--quiet", "--release", "--manifest-path", "rust/Cargo.toml", "--example")
-        command = [*example, "split_campaign", "classes", *(pattern for _, pattern in self.steps)]
-        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-        return [chr(int(line)) for line in done.stdout.split()]
+        return [chr(int(line)) for line in campaign("classes", *(pattern for _, pattern in self.steps)).split()]
 
 
 def cases() -> dict[str, Case]:
@@ -85,6 +83,25 @@ def cases() -> dict[str, Case]:
     falcon = pre_tokenizers.Punctuation("contiguous")
     found["falcon, to its ByteLevel"] = case([falcon, gpt2], [PUNCTUATION, patterns["gpt2"]])
     return found
+
+
+def cards() -> dict[str, Case]:
+    """The splits of model cards that have the same meaning in Rust's dialect; says which have not."""
+    found: dict[str, Case] = {}
+    for card in campaign("cards").split("\x1e")[:-1]:
+        name, _, *patterns, _ = card.split("\x1f")
+        try:
+            found[name] = case(map(split, patterns), patterns)
+        except mg.FormatError as error:
+            print(f"{name}: refused, {error}", flush=True)
+    return found
+
+
+def campaign(*arguments: str) -> str:
+    """What the campaign against fancy-regex prints."""
+    example = ("cargo", "run", "--quiet", "--release", "--manifest-path", "rust/Cargo.toml", "--example")
+    command = (*example, "split_campaign", "--", *arguments)
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
 
 
 def split(pattern: str, behavior: str = "isolated", *, invert: bool = False) -> pre_tokenizers.Split:
@@ -117,10 +134,12 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--patterns")
+    parser.add_argument("--cards", action="store_true")
     parser.add_argument("--limit", type=int, default=20_000_000)
     parser.add_argument("--count", type=int, default=1_000_000)
     options = parser.parse_args()
-    chosen = {name: case for name, case in cases().items() if not options.patterns or name in options.patterns.split(",")}
+    known = cards() if options.cards else cases()
+    chosen = {name: case for name, case in known.items() if not options.patterns or name in options.patterns.split(",")}
     differences = 0
     for part in options.parts.split(","):
         for name, case in chosen.items():
@@ -188,7 +207,9 @@ def unicode_strings(count: int) -> list[str]:
     """Up to 15 characters: any, those of one block, ASCII, and what patterns tell apart."""
     rng = random.Random(1)
     anything, ascii = [*code_points()], [*map(chr, range(128))]
-    told_apart = "'sStTrRvVeEmMlLdD \t\n\r\u00a0\u3000\u2003\u0085\u200b\u0301\u0903\u20dd²½٣Ⅷ漢ひカ々ǅʰªſK…。€$+-/_👍\u200d"
+    told_apart = (
+        "'sStTrRvVeEmMlLdD \t\n\r\u00a0\u3000\u2003\u0085\u200b\u0301\u0903\u20dd²½٣Ⅷ漢ひカ々ǅʰªſK…。€$+-/_👍\u200d"
+    )
     found: list[str] = []
     for _ in range(count):
         block = rng.randrange(0, len(anything) - 64)
