@@ -3,7 +3,7 @@
 //! Most pieces are a few bytes, so a step takes little room on the stack and none on the heap.
 
 use super::{BATCH, Cursor, Engine, Span, Splitter, Unmatched, unmatched};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Matches asked for at a time: of most pieces the next step makes one.
 const FEW: usize = 8;
@@ -34,8 +34,18 @@ fn through(steps: &[Splitter], text: &str, offset: usize, piece: &mut dyn FnMut(
         return piece(Span { start: offset, end: offset + text.len() });
     };
     first.for_each(text, &mut |span| {
-        through(rest, text.get(span.start..span.end).unwrap_or_default(), offset + span.start, piece)
+        let inner = text.get(span.start..span.end).unwrap_or_default();
+        through(rest, inner, offset + span.start, piece).map_err(|error| moved(error, span.start))
     })
+}
+
+/// An error about a piece as one about the text that the piece begins in at the byte `by`.
+fn moved(error: Error, by: usize) -> Error {
+    match error {
+        Error::Unmatched { offset, found } => Error::Unmatched { offset: offset + by, found },
+        Error::PatternLimit { offset, reason } => Error::PatternLimit { offset: offset + by, reason },
+        error => error,
+    }
 }
 
 impl Splitter {

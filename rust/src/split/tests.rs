@@ -5,7 +5,7 @@ use super::patterns;
 use super::testing::{
     Random, expected, pattern_like, random_bytes, random_pattern, random_text, random_unicode, wild_pattern,
 };
-use super::{Cursor, Machine, Span, Splitter, Unmatched, Unsupported};
+use super::{Cursor, Error, Machine, Span, Splitter, Unmatched, Unsupported};
 
 fn machine(pattern: &str) -> Machine {
     Machine::compile(pattern).unwrap_or_else(|reason| panic!("{pattern}: {reason}"))
@@ -310,4 +310,11 @@ fn pieces_equal_fancy_regex_on_random_unicode_and_on_random_bytes() {
             check(published.pattern, &oracle, &machine, &String::from_utf8_lossy(&bytes));
         }
     }
+}
+
+#[test]
+fn an_error_in_a_later_step_names_the_place_in_the_text() {
+    let steps = vec![splitter(r"\n", Unmatched::Keep), splitter(r"\d+|\n", Unmatched::Error)];
+    let error = Splitter::sequence(steps).for_each_batch("12\n34x\n", &mut |_| Ok(())).err();
+    assert_eq!(error, Some(Error::Unmatched { offset: 5, found: "x".into() }));
 }

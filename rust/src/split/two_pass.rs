@@ -239,11 +239,11 @@ impl Builder<'_> {
                 }
                 Node::Look { admits, next } if admits[class] => stack.push(*next),
                 Node::Behind { admits, next } if admits[left] => stack.push(*next),
-                Node::Ahead { body, negated, next } => {
-                    // Its nodes are its own, but for the match, which ends this walk.
-                    if (self.choice(*body, left, class, behind) == FAILED) == *negated {
-                        stack.push(*next);
-                    }
+                // Its nodes are its own, but for the match, which ends this walk.
+                Node::Ahead { body, negated, next }
+                    if (self.choice(*body, left, class, behind) == FAILED) == *negated =>
+                {
+                    stack.push(*next);
                 }
                 Node::Start { next } if left == nfa.num_classes => stack.push(*next),
                 Node::Split(branches) => stack.extend(branches.iter().rev()),
