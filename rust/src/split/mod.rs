@@ -35,6 +35,7 @@ pub const UNICODE_VERSION: &str = "16.0.0";
 
 /// Pieces handed on at a time: enough that the call is nothing, few enough to stay in the nearest cache.
 const BATCH: usize = 256;
+const FEW: usize = 32;
 
 /// What becomes of text that the pattern does not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,14 +171,22 @@ impl Splitter {
 
     /// Calls `batch` with the pieces of `text`, in order, up to a few hundred at a time.
     pub fn for_each_batch(&self, text: &str, batch: &mut dyn FnMut(&[Span]) -> Result<()>) -> Result<()> {
-        let mut spans = [Span::default(); BATCH];
+        // A short text is not to pay for the room that a long one needs.
+        let (mut few, mut many);
+        let spans = if text.len() <= 4 * FEW {
+            few = [Span::default(); FEW];
+            few.as_mut_slice()
+        } else {
+            many = [Span::default(); BATCH];
+            many.as_mut_slice()
+        };
         let mut end = 0;
         match &self.engine {
             Engine::Steps(steps, _) => return steps::for_each_batch(steps, text, batch),
             Engine::Machine(machine) => {
                 let mut cursor = Cursor::default();
                 while !cursor.is_done() {
-                    let count = machine.fill(text, &mut cursor, &mut spans);
+                    let count = machine.fill(text, &mut cursor, spans);
                     self.hand_on(text, &mut end, &spans[..count], batch)?;
                 }
             }
@@ -186,11 +195,11 @@ impl Splitter {
                 regex.for_each(text, |start, end_of_match| {
                     spans[count] = Span { start, end: end_of_match };
                     count += 1;
-                    if count < BATCH {
+                    if count < spans.len() {
                         return Ok(());
                     }
                     count = 0;
-                    self.hand_on(text, &mut end, &spans, batch)
+                    self.hand_on(text, &mut end, spans, batch)
                 })?;
                 self.hand_on(text, &mut end, &spans[..count], batch)?;
             }
