@@ -28,7 +28,7 @@ MAY_IMPORT = {
 
 MAY_USE = {
     "error": set(),
-    "vocabulary": {"error", "packed"},
+    "vocabulary": {"error", "packed", "prefetch"},
     "normalize": {"error"},
     "special": {"error"},
     "split": {"error"},
