@@ -53,6 +53,19 @@ pub enum Part<'t> {
     },
 }
 
+impl Part<'_> {
+    /// The bytes it covers.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Added { start, end, .. } => end - start,
+            Self::Pieces { pieces, .. } => match (pieces.first(), pieces.last()) {
+                (Some(first), Some(last)) => last.end - first.start,
+                _ => 0,
+            },
+        }
+    }
+}
+
 /// A stretch of text between two added tokens, after normalization.
 #[derive(Debug)]
 pub struct Run<'t> {
@@ -258,6 +271,7 @@ impl Pipeline {
         }
         let run = &run;
         split(&self.splitters, &run.text, &mut |pieces| sink(Part::Pieces { run, pieces }))
+            .map_err(|error| error.with_offset(|at| run.origin(self).range(at, at + 1).0))
     }
 
     fn normalize<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -296,7 +310,8 @@ fn split(splitters: &[Splitter], text: &str, batch: &mut dyn FnMut(&[Span]) -> R
                         inner.iter().map(|piece| Span { start: span.start + piece.start, end: span.start + piece.end }),
                     );
                     Ok(())
-                })?;
+                })
+                .map_err(|error| error.with_offset(|at| span.start + at))?;
             }
             batch(&pieces)
         }),

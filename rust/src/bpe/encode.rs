@@ -16,6 +16,7 @@ use super::boundary::Boundaries;
 use super::cache::{LongTable, MAX_LONG_BYTES, PairMemo, WordTable};
 use crate::error::{Error, Result};
 use crate::packed::key;
+use crate::pulse::Pulse;
 use crate::split::Span;
 use crate::vocabulary::Vocabulary;
 
@@ -157,6 +158,7 @@ impl Bpe {
         pieces: &[Span],
         scratch: &mut Scratch,
         ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
     ) -> Result<()> {
         // Some keys at a time, so that their cache lines are under way before the first is needed.
         let mut keys = [0; 32];
@@ -167,10 +169,10 @@ impl Bpe {
             }
             for (&key, &piece) in keys.iter().zip(pieces) {
                 if key == 0 {
-                    self.encode_long(text, piece, scratch, ids)?;
+                    self.encode_long(text, piece, scratch, ids, pulse)?;
                 } else if !scratch.words.append(key, ids) {
                     let before = ids.len();
-                    self.encode_new(text, piece, scratch, ids)?;
+                    self.encode_new(text, piece, scratch, ids, pulse)?;
                     scratch.words.insert(key, ids.get(before..).unwrap_or_default());
                 }
             }
@@ -179,9 +181,15 @@ impl Bpe {
     }
 
     /// Appends the ids of one piece, by its merges alone where it is not a token: the slow twin of what is above.
-    pub fn encode_into(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+    pub fn encode_into(
+        &self,
+        piece: &[u8],
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let whole = Span { start: 0, end: piece.len() };
-        if self.append_token(piece, whole, ids) { Ok(()) } else { self.merge(piece, whole, scratch, ids) }
+        if self.append_token(piece, whole, ids) { Ok(()) } else { self.merge(piece, whole, scratch, ids, pulse) }
     }
 
     /// Appends the id of a piece that is a token, where that comes first.
@@ -192,29 +200,43 @@ impl Bpe {
     }
 
     #[cold]
-    fn encode_new(&self, text: &str, piece: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+    fn encode_new(
+        &self,
+        text: &str,
+        piece: Span,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         if self.append_token(text.as_bytes(), piece, ids) {
             return Ok(());
         }
         match text.get(piece.start..piece.end) {
             Some(characters) if !characters.is_ascii() => {
-                self.encode_segments(text.as_bytes(), piece, characters, scratch, ids)
+                self.encode_segments(text.as_bytes(), piece, characters, scratch, ids, pulse)
             }
-            _ => self.merge(text.as_bytes(), piece, scratch, ids),
+            _ => self.merge(text.as_bytes(), piece, scratch, ids, pulse),
         }
     }
 
     /// A piece that has no key.
-    fn encode_long(&self, text: &str, piece: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+    fn encode_long(
+        &self,
+        text: &str,
+        piece: Span,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let bytes = text.as_bytes().get(piece.start..piece.end).unwrap_or_default();
         if bytes.len() > MAX_LONG_BYTES {
-            return self.encode_new(text, piece, scratch, ids);
+            return self.encode_new(text, piece, scratch, ids, pulse);
         }
         if scratch.long.append(bytes, ids) {
             return Ok(());
         }
         let before = ids.len();
-        self.encode_new(text, piece, scratch, ids)?;
+        self.encode_new(text, piece, scratch, ids, pulse)?;
         scratch.long.insert(bytes, ids.get(before..).unwrap_or_default());
         Ok(())
     }
@@ -227,6 +249,7 @@ impl Bpe {
         characters: &str,
         scratch: &mut Scratch,
         ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
     ) -> Result<()> {
         let boundaries =
             self.boundaries.get_or_init(|| Boundaries::new(self.vocabulary.iter().map(|(_, token)| token)));
@@ -237,34 +260,49 @@ impl Bpe {
             if let Some(before) = before
                 && !boundaries.is_crossed(before, after, text, at)
             {
-                self.encode_segment(text, Span { end: at, ..segment }, scratch, ids)?;
+                self.encode_segment(text, Span { end: at, ..segment }, scratch, ids, pulse)?;
                 segment.start = at;
             }
             before = Some(after);
+            pulse.beat(1)?;
         }
-        self.encode_segment(text, segment, scratch, ids)
+        self.encode_segment(text, segment, scratch, ids, pulse)
     }
 
     /// A segment that is a token need not be one id: only a whole piece comes first. So it has keys of its own.
-    fn encode_segment(&self, text: &[u8], segment: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+    fn encode_segment(
+        &self,
+        text: &[u8],
+        segment: Span,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         const SEGMENT: u128 = 1 << 127;
         let key = key(text, segment.start, segment.end);
         if key == 0 {
-            return self.merge(text, segment, scratch, ids);
+            return self.merge(text, segment, scratch, ids, pulse);
         }
         if scratch.words.append(key | SEGMENT, ids) {
             return Ok(());
         }
         let before = ids.len();
-        self.merge(text, segment, scratch, ids)?;
+        self.merge(text, segment, scratch, ids, pulse)?;
         scratch.words.insert(key | SEGMENT, ids.get(before..).unwrap_or_default());
         Ok(())
     }
 
     /// Appends what the merges make of `text[start..end]`.
-    fn merge(&self, text: &[u8], Span { start, end }: Span, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+    fn merge(
+        &self,
+        text: &[u8],
+        Span { start, end }: Span,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let piece = text.get(start..end).unwrap_or_default();
-        if piece.len() <= SCAN_LIMIT { self.scan(piece, scratch, ids) } else { self.heap(piece, scratch, ids) }
+        if piece.len() <= SCAN_LIMIT { self.scan(piece, scratch, ids) } else { self.heap(piece, scratch, ids, pulse) }
     }
 
     fn byte_id(&self, byte: u8) -> Result<u32> {
@@ -327,7 +365,7 @@ impl Bpe {
         };
     }
 
-    fn heap(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+    fn heap(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
         let Scratch { links, heap, pairs, .. } = scratch;
         links.clear();
         heap.clear();
@@ -335,14 +373,17 @@ impl Bpe {
             return Err(Error::Spec(format!("piece: expected at most {} bytes, found {}", u32::MAX, piece.len())));
         }
         for (at, &byte) in piece.iter().enumerate() {
+            pulse.beat(1)?;
             let at = at as u32;
             let symbol = Symbol { start: at, id: self.byte_id(byte)?, rank: NEVER, merged: NONE };
             links.push(Link { symbol, end: at + 1, previous: at.wrapping_sub(1), next: at + 1 });
         }
         for at in 0..piece.len() as u32 {
+            pulse.beat(4)?;
             self.push(piece, links, heap, at, pairs);
         }
         while let Some(Reverse((rank, at, merged))) = heap.pop() {
+            pulse.beat(16)?;
             let Some(&link) = links.get(at as usize) else { continue };
             // An entry is stale where its symbol is gone or has another neighbour by now.
             if link.symbol.rank != rank || link.symbol.merged != merged {
@@ -420,7 +461,8 @@ mod tests {
 
     fn encode(bpe: &Bpe, piece: &[u8]) -> Vec<u32> {
         let mut ids = Vec::new();
-        bpe.encode_into(piece, &mut Scratch::default(), &mut ids).expect("all bytes have tokens");
+        bpe.encode_into(piece, &mut Scratch::default(), &mut ids, &mut Pulse::new(&mut || true))
+            .expect("all bytes have tokens");
         ids
     }
 
@@ -457,7 +499,8 @@ mod tests {
             for bpe in [&ranked, &listed] {
                 let (mut scanned, mut heaped, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
                 bpe.scan(&piece, &mut scratch, &mut scanned).expect("all bytes have tokens");
-                bpe.heap(&piece, &mut scratch, &mut heaped).expect("all bytes have tokens");
+                bpe.heap(&piece, &mut scratch, &mut heaped, &mut Pulse::new(&mut || true))
+                    .expect("all bytes have tokens");
                 assert_eq!(scanned, heaped);
             }
         }
@@ -482,7 +525,8 @@ mod tests {
             for _ in 0..2 {
                 let mut ids = Vec::new();
                 let piece = [Span { start: 0, end: text.len() }];
-                bpe.encode_pieces_into(&text, &piece, &mut scratch, &mut ids).expect("all bytes have tokens");
+                bpe.encode_pieces_into(&text, &piece, &mut scratch, &mut ids, &mut Pulse::new(&mut || true))
+                    .expect("all bytes have tokens");
                 assert_eq!(ids, encode(&bpe, text.as_bytes()), "{text}");
             }
         }
@@ -492,7 +536,7 @@ mod tests {
     fn a_byte_without_a_token_is_an_error() {
         let bpe =
             Bpe::by_rank(Vocabulary::new(b"a", vec![1], vec![0]).expect("well formed"), vec![]).expect("no ranks");
-        let result = bpe.encode_into(b"ab", &mut Scratch::default(), &mut Vec::new());
+        let result = bpe.encode_into(b"ab", &mut Scratch::default(), &mut Vec::new(), &mut Pulse::new(&mut || true));
         assert_eq!(result, Err(Error::NoByteToken { byte: b'b' }));
     }
 }
