@@ -227,6 +227,10 @@ def test_a_bad_document_is_named_by_its_place_among_all():
 
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_an_offset_counts_from_the_start_of_the_document(num_threads):
+    tok = of_tokens(split="[a-z]+| ", unmatched="error", added=[AddedToken(content="<x>", id=300)])
+    for call in (tok.encode, tok.pieces, tok.tokens):
+        with pytest.raises(mg.TextError, match="^byte 7: expected text that the split pattern covers"):
+            call("ab <x> !", allow_special="all")
     text, split = "ab " * 300_000 + "!", mg.Split(pattern="[a-z]+| ", unmatched="error")
     for call in (of_tokens(split="[a-z]+| ", unmatched="error").encode, mg.train):
         options = {"vocab_size": 257, "split": split} if call is mg.train else {}
@@ -605,6 +609,14 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how m
 @pytest.mark.parametrize("unit", ["a few words. ", "e\u0301\u0323", "1", "\x00 ", "漢字 "])
 def test_an_array_of_ids_takes_six_times_the_text_and_64_megabytes(unit):
     assert float(alone(MEMORY.replace("TEXT", f"{unit!r} * (20_000_000 // len({unit!r}))"))) < 6
+
+
+def test_a_text_does_not_grow_by_being_encoded(gpt2):
+    for text in ("é" * 1000, "漢" * 1000, "👋" * 1000):
+        before = sys.getsizeof(text)
+        gpt2.encode(text)
+        gpt2.encode_batch([text, text], num_threads=2)
+        assert sys.getsizeof(text) == before
 
 
 @on_linux

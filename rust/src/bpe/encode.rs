@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -46,6 +46,7 @@ pub struct Bpe {
     whole_piece_first: bool,
     /// Made when the first piece that is not ASCII asks for it.
     boundaries: OnceLock<Boundaries>,
+    making: Mutex<()>,
 }
 
 /// A token of the piece under work, and what it would become with its right neighbour.
@@ -111,8 +112,15 @@ impl Bpe {
     fn new(vocabulary: Vocabulary, semantics: Semantics, whole_piece_first: bool) -> Self {
         let id_by_byte = std::array::from_fn(|byte| vocabulary.find(&[byte as u8]).map_or(NONE, |(_, id)| id));
         let byte_pairs = vec![(NEVER, NONE); 1 << 16];
-        let mut bpe =
-            Self { vocabulary, id_by_byte, byte_pairs, semantics, whole_piece_first, boundaries: OnceLock::new() };
+        let mut bpe = Self {
+            vocabulary,
+            id_by_byte,
+            byte_pairs,
+            semantics,
+            whole_piece_first,
+            boundaries: OnceLock::new(),
+            making: Mutex::default(),
+        };
         bpe.fill_byte_pairs();
         bpe
     }
@@ -251,8 +259,9 @@ impl Bpe {
         ids: &mut Vec<u32>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let boundaries =
-            self.boundaries.get_or_init(|| Boundaries::new(self.vocabulary.iter().map(|(_, token)| token)));
+        let Some(boundaries) = self.boundaries() else {
+            return self.encode_segment(text, piece, scratch, ids, pulse);
+        };
         let mut segment = piece;
         let mut before = None;
         for (offset, after) in characters.char_indices() {
@@ -267,6 +276,15 @@ impl Bpe {
             pulse.beat(1)?;
         }
         self.encode_segment(text, segment, scratch, ids, pulse)
+    }
+
+    /// None while another thread makes them, for which nobody waits: in a forked process that thread is not there.
+    fn boundaries(&self) -> Option<&Boundaries> {
+        if let Some(boundaries) = self.boundaries.get() {
+            return Some(boundaries);
+        }
+        let _making = self.making.try_lock().ok()?;
+        Some(self.boundaries.get_or_init(|| Boundaries::new(self.vocabulary.iter().map(|(_, token)| token))))
     }
 
     /// A segment that is a token need not be one id: only a whole piece comes first. So it has keys of its own.

@@ -17,19 +17,24 @@ pub(super) const POLL: Duration = Duration::from_millis(30);
 pub(super) struct Polling {
     asked: Instant,
     raised: Option<PyErr>,
+    is_ending: bool,
 }
 
 impl Polling {
     pub(super) fn new() -> Self {
-        Self { asked: Instant::now(), raised: None }
+        Self { asked: Instant::now(), raised: None, is_ending: false }
     }
 
     pub(super) fn go_on(&mut self) -> bool {
         if self.asked.elapsed() >= POLL {
-            self.raised = Python::attach(|py| py.check_signals()).err();
+            match Python::try_attach(|py| py.check_signals()) {
+                Some(checked) => self.raised = checked.err(),
+                // The interpreter is ending, and this call will not come back to it.
+                None => self.is_ending = true,
+            }
             self.asked = Instant::now();
         }
-        self.raised.is_none()
+        self.raised.is_none() && !self.is_ending
     }
 
     pub(super) fn raise(self) -> PyResult<()> {
