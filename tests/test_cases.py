@@ -229,7 +229,7 @@ def test_a_bad_document_is_named_by_its_place_among_all():
 def test_an_offset_counts_from_the_start_of_the_document(num_threads):
     tok = of_tokens(split="[a-z]+| ", unmatched="error", added=[AddedToken(content="<x>", id=300)])
     for call in (tok.encode, tok.pieces, tok.tokens):
-        with pytest.raises(mg.TextError, match="^byte 7: expected text that the split pattern covers"):
+        with pytest.raises(mg.TextError, match=r"^byte 7: expected text that the split pattern covers"):
             call("ab <x> !", allow_special="all")
     text, split = "ab " * 300_000 + "!", mg.Split(pattern="[a-z]+| ", unmatched="error")
     for call in (of_tokens(split="[a-z]+| ", unmatched="error").encode, mg.train):
