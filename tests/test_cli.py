@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import merganser as mg
-from merganser.__main__ import main
+from merganser.__main__ import exit_code, main
 from merganser.cli import encode, inspect, options, reading, showing, train
 
 ROOT = Path(__file__).parents[1]
@@ -663,3 +663,20 @@ def test_toolchain_check_says_what_is_missing(tmp_path, tool, script, err):
     environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     check = subprocess.run(["/bin/sh", ROOT / "tools/check_toolchain.sh"], env=environment, capture_output=True)
     assert (check.returncode, check.stdout, check.stderr.decode()) == (2 if err else 0, b"", err)
+
+
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        (mg.InternalError("the engine failed: index", hint="x"), "the engine failed: index"),
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero (__main__.py:"),
+    ],
+)
+def test_a_fault_of_ours_is_a_line_to_report(capsys, fault, line):
+    def work():
+        raise fault
+
+    assert exit_code(work) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"error: a fault of merganser: {line}")
+    assert hint == "hint: please report this line with the command, its input and what `merganser info` prints"

@@ -7,10 +7,13 @@ import sys
 import warnings
 from collections.abc import Callable
 from io import TextIOWrapper
+from pathlib import Path
 
-from merganser.errors import MerganserError
+from merganser.errors import InternalError, MerganserError
 
+_HERE = Path(__file__).parent
 DONE, COULD_NOT, INTERRUPTED = 0, 2, 130
+_REPORT = "please report this line with the command, its input and what `merganser info` prints"
 
 
 def main() -> int:
@@ -33,11 +36,15 @@ def exit_code(work: Callable[[], int]) -> int:
             # The reader of our pipe has seen enough. Python flushes once more at exit, so give it somewhere to go.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
+        except InternalError as error:
+            return _complain(f"a fault of merganser: {error}", _REPORT)
         except MerganserError as error:
             return _complain(str(error), error.hint)
         except OSError as error:
             where = "" if error.filename is None else f"{error.filename}: "
             return _complain(f"{where}{error.strerror or error}")
+        except Exception as error:
+            return _complain(f"a fault of merganser: {type(error).__name__}: {error} ({_place(error)})", _REPORT)
     return code
 
 
@@ -45,6 +52,14 @@ def _command_line() -> int:
     from merganser import cli
 
     return cli.run(sys.argv[1:])
+
+
+def _place(error: BaseException) -> str:
+    """The line of our code where `error` came up: `training.py:92`."""
+    import traceback
+
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_HERE)]
+    return f"{Path(ours[-1].filename).relative_to(_HERE)}:{ours[-1].lineno}" if ours else "outside of it"
 
 
 def _say_warning(message: Warning | str, *_: object) -> None:

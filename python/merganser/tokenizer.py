@@ -28,6 +28,8 @@ UnknownIds = Literal["error", "replace", "skip"]
 
 # Of `encode_iterable`: some sentences at a time.
 _BLOCK_CHARACTERS = 1024
+# Invalid bytes raise, lone surrogates become U+FFFD.
+_DEFAULT_POLICY = (False, True)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # The engine's tables reach up to here.
 _MAX_ID = (1 << 24) - 1
@@ -98,7 +100,7 @@ class Tokenizer:
                 for token in spec.added_tokens
             ],
         )
-        self._default = self._allow(())
+        self._default = self._engine.allow([])
 
     @classmethod
     def from_merges(
@@ -179,8 +181,10 @@ class Tokenizer:
 
         Raises `TextError` for text that cannot be encoded, naming the place.
         """
-        policy, threads = _replace(errors, surrogates), checked_threads(num_threads)
-        ids = self._engine.encode(text, self._allow(allow_special), policy, threads)
+        # Checked here, without a call, where all is as it mostly is: a short text costs little more than a call.
+        policy = _DEFAULT_POLICY if errors == "strict" and surrogates == "replace" else _replace(errors, surrogates)
+        threads = 1 if num_threads == 1 else checked_threads(num_threads)
+        ids = self._engine.encode(text, self._allow(allow_special) if allow_special else self._default, policy, threads)
         return self._around(ids) if add_special_tokens else ids
 
     def encode_array(
@@ -262,7 +266,8 @@ class Tokenizer:
         >>> load("gpt2").count("hello world")
         2
         """
-        return self._engine.count(text, self._allow(allow_special), _replace(errors, surrogates))
+        policy = _DEFAULT_POLICY if errors == "strict" and surrogates == "replace" else _replace(errors, surrogates)
+        return self._engine.count(text, self._allow(allow_special) if allow_special else self._default, policy)
 
     def tokens(
         self,
@@ -582,8 +587,8 @@ class Tokenizer:
         return {token.content: token.id for token in self.spec.added_tokens}
 
     def _allow(self, allow_special: AllowSpecial) -> _core.Allowed:
-        if not allow_special and (default := getattr(self, "_default", None)) is not None:
-            return default
+        if not allow_special:
+            return self._default
         if isinstance(allow_special, str):
             if allow_special != "all":
                 raise TypeError(f'allow_special: expected "all" or a collection of names, found {allow_special!r}')

@@ -12,6 +12,7 @@ use foldhash::fast::RandomState;
 
 use crate::error::{Error, Result};
 use crate::pieces::{Added, Part, Pipeline};
+use crate::pulse::Pulse;
 
 /// Where a piece starts: which document, and at which byte of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -235,8 +236,8 @@ fn bytes_of<'a>(key: &'a Key, long_pieces: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// Adds the pieces of `text`, which begins at `seen`; added tokens cut it and are not counted. `go_on` is asked every
-/// 64 KB or so; when it says no, `Error::Interrupted`.
+/// Adds the pieces of `text`, which begins at `seen`; added tokens cut it and are not counted. `go_on` is asked now
+/// and then; when it says no, `Error::Interrupted`.
 pub fn add_document(
     counts: &mut PieceCounts,
     pipeline: &Pipeline,
@@ -245,17 +246,10 @@ pub fn add_document(
     seen: Position,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
-    let mut until_asked = 1 << 16;
+    let mut pulse = Pulse::new(go_on);
     pipeline.for_each(text, added, &mut |part| {
+        pulse.beat(part.length())?;
         let Part::Pieces { run, pieces } = part else { return Ok(()) };
-        until_asked -=
-            pieces.last().map_or(0, |last| last.end) as isize - pieces.first().map_or(0, |first| first.start) as isize;
-        if until_asked < 0 {
-            until_asked = 1 << 16;
-            if !go_on() {
-                return Err(Error::Interrupted);
-            }
-        }
         let text = run.text().as_bytes();
         pieces.iter().try_for_each(|piece| {
             let seen = Position { document: seen.document, offset: seen.offset + run.offset(piece.start) };

@@ -30,6 +30,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same fault, with `place` of the offset it has in place of it.
+    pub fn with_offset(mut self, place: impl FnOnce(usize) -> usize) -> Self {
+        if let Self::PatternLimit { offset, .. } | Self::Unmatched { offset, .. } | Self::InvalidUtf8 { offset, .. } =
+            &mut self
+        {
+            *offset = place(*offset);
+        }
+        self
+    }
+
     /// What to do about it, where there is something to say.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -15,7 +15,9 @@ pub mod bpe;
 pub mod count;
 pub mod error;
 mod packed;
+pub mod pool;
 mod prefetch;
+pub mod pulse;
 pub mod split;
 
 // What meets foreign ids, offsets and bytes must not be able to index out of bounds.

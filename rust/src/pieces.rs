@@ -54,6 +54,19 @@ pub enum Part<'t> {
     },
 }
 
+impl Part<'_> {
+    /// The bytes it covers.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Added { start, end, .. } => end - start,
+            Self::Pieces { pieces, .. } => match (pieces.first(), pieces.last()) {
+                (Some(first), Some(last)) => last.end - first.start,
+                _ => 0,
+            },
+        }
+    }
+}
+
 /// A stretch of text between two added tokens, after normalization.
 #[derive(Debug)]
 pub struct Run<'t> {
@@ -257,11 +270,12 @@ impl Pipeline {
         }
         let run = &run;
         let mut sink = |pieces: &[Span]| sink(Part::Pieces { run, pieces });
-        match &self.splitter {
+        let done = match &self.splitter {
             Some(splitter) => splitter.for_each_batch(&run.text, &mut sink),
             None if run.text.is_empty() => Ok(()),
             None => sink(&[Span { start: 0, end: run.text.len() }]),
-        }
+        };
+        done.map_err(|error| error.with_offset(|at| run.origin(self).range(at, at + 1).0))
     }
 
     fn normalize<'t>(&self, text: &'t str) -> Cow<'t, str> {

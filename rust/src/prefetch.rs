@@ -1,4 +1,4 @@
-//! A hint to the processor that memory will be read soon. The only `unsafe` of the crate.
+//! A hint to the processor that memory will be read soon.
 //!
 //! Invariant: the address is that of an element of a live slice, and a prefetch neither reads nor writes nor faults.
 

@@ -1,13 +1,13 @@
 //! The whole of encoding: text → pieces → ids, with spans where they are asked for.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::bpe::encode::{Bpe, Scratch};
 use crate::decode::Decoder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pieces::{Added, Origin, Part, Pipeline};
+use crate::pulse::Pulse;
 use crate::special::AddedToken;
-use crate::split;
 
 #[derive(Debug)]
 pub struct Tokenizer {
@@ -64,26 +64,34 @@ impl Tokenizer {
         paths
     }
 
-    /// Lends a scratch to `work`.
-    pub fn with_scratch<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
-        self.with_scratches(1, |scratches| work(scratches.first_mut().unwrap_or(&mut Scratch::default())))
+    /// A scratch that is idle, or a new one.
+    ///
+    /// A fork copies the lock as it stands. So whoever may be forked lends and gives back where no fork can happen, holding
+    /// the interpreter lock; and where the lock is never given back all the same, there is a new scratch.
+    pub fn lend(&self) -> Scratch {
+        self.idle().and_then(|mut idle| idle.pop()).unwrap_or_default()
     }
 
-    /// Lends `count` scratches to `work`, one for each thread that it starts.
-    pub fn with_scratches<T>(&self, count: usize, work: impl FnOnce(&mut [Scratch]) -> T) -> T {
-        let idle = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lent = {
-            let mut idle = idle();
-            let kept = idle.len().saturating_sub(count);
-            idle.split_off(kept)
-        };
-        lent.resize_with(count, Scratch::default);
-        let result = work(&mut lent);
-        idle().append(&mut lent);
-        result
+    /// Keeps a scratch with the words it has met, for the next call.
+    pub fn give_back(&self, scratch: Scratch) {
+        if let Some(mut idle) = self.idle() {
+            idle.push(scratch);
+        }
     }
 
-    /// Appends the ids of `text` to `ids`. `go_on` is asked every 64 KB or so; when it says no, `Error::Interrupted`.
+    fn idle(&self) -> Option<MutexGuard<'_, Vec<Scratch>>> {
+        // It is held for a few instructions only.
+        for _ in 0..1000 {
+            match self.scratches.try_lock() {
+                Ok(idle) => return Some(idle),
+                Err(TryLockError::Poisoned(idle)) => return Some(idle.into_inner()),
+                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+            }
+        }
+        None
+    }
+
+    /// Appends the ids of `text` to `ids`. `go_on` is asked now and then; when it says no, `Error::Interrupted`.
     pub fn encode_into(
         &self,
         text: &str,
@@ -92,36 +100,39 @@ impl Tokenizer {
         ids: &mut Vec<u32>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
-        let mut until_asked = 1 << 16;
-        self.pipeline.for_each(text, added, &mut |part| match part {
-            Part::Added { id, .. } => {
-                ids.push(id);
-                Ok(())
-            }
-            Part::Pieces { run, pieces } => {
-                until_asked -= length(pieces);
-                if until_asked < 0 {
-                    until_asked = 1 << 16;
-                    if !go_on() {
-                        return Err(Error::Interrupted);
-                    }
+        let mut pulse = Pulse::new(go_on);
+        self.pipeline.for_each(text, added, &mut |part| {
+            pulse.beat(part.length())?;
+            match part {
+                Part::Added { id, .. } => ids.push(id),
+                Part::Pieces { run, pieces } => {
+                    self.model.encode_pieces_into(run.text(), pieces, scratch, ids, &mut pulse)?;
                 }
-                self.model.encode_pieces_into(run.text(), pieces, scratch, ids, go_on)
             }
+            Ok(())
         })
     }
 
     /// Appends the ids of one piece, by the model alone.
-    pub fn encode_piece_into(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
-        self.model.encode_into(piece, scratch, ids)
+    pub fn encode_piece_into(
+        &self,
+        piece: &[u8],
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        self.model.encode_into(piece, scratch, ids, &mut Pulse::new(go_on))
     }
 
-    /// The tokens of `text`, each with the bytes it covers.
-    pub fn spans(&self, text: &str, added: &Added) -> Result<Vec<TokenSpan>> {
-        self.with_scratch(|scratch| self.spans_with(text, added, scratch))
-    }
-
-    fn spans_with(&self, text: &str, added: &Added, scratch: &mut Scratch) -> Result<Vec<TokenSpan>> {
+    /// The tokens of `text`, each with the bytes it covers. `go_on` is asked now and then.
+    pub fn spans(
+        &self,
+        text: &str,
+        added: &Added,
+        scratch: &mut Scratch,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<TokenSpan>> {
+        let mut pulse = Pulse::new(go_on);
         let mut spans = Vec::new();
         let mut ids = Vec::new();
         // Of the run under work: runs always have an added token between them.
@@ -130,20 +141,21 @@ impl Tokenizer {
             Part::Added { id, start, end } => {
                 spans.push(TokenSpan { id, start, end });
                 origin = None;
-                Ok(())
+                pulse.beat(end - start)
             }
             Part::Pieces { run, pieces } => {
                 let origin = origin.get_or_insert_with(|| run.origin(&self.pipeline));
                 for piece in pieces {
                     ids.clear();
                     let bytes = run.text().as_bytes().get(piece.start..piece.end).unwrap_or_default();
-                    self.model.encode_into(bytes, scratch, &mut ids)?;
+                    self.model.encode_into(bytes, scratch, &mut ids, &mut pulse)?;
                     let mut at = piece.start;
                     for &id in &ids {
                         let end = at + self.model.vocabulary().token(id).map_or(0, <[u8]>::len);
                         let (from, to) = origin.range(at, end);
                         spans.push(TokenSpan { id, start: from, end: to });
                         at = end;
+                        pulse.beat(16)?;
                     }
                 }
                 Ok(())
@@ -152,9 +164,9 @@ impl Tokenizer {
         Ok(spans)
     }
 
-    /// `text` in parts of about `size` bytes whose ids are together those of the whole.
-    pub fn safe_parts<'t>(&self, text: &'t str, added: &Added, size: usize) -> Vec<&'t str> {
-        self.pipeline.safe_parts(text, added, size).into_iter().map(|(_, part)| part).collect()
+    /// `text` in parts of about `size` bytes, with where they begin, whose ids are together those of the whole.
+    pub fn safe_parts<'t>(&self, text: &'t str, added: &Added, size: usize) -> Vec<(usize, &'t str)> {
+        self.pipeline.safe_parts(text, added, size)
     }
 
     /// The last place where `text` may be cut: the ids of both parts are those of the whole, whatever text follows.
@@ -162,8 +174,10 @@ impl Tokenizer {
         self.pipeline.last_safe_cut(text, added)
     }
 
-    /// The pieces of `text` and its added tokens, as the bytes of the original text they cover.
-    pub fn pieces(&self, text: &str, added: &Added) -> Result<Vec<(usize, usize)>> {
+    /// The pieces of `text` and its added tokens, as the bytes of the original text they cover. `go_on` is asked now and
+    /// then.
+    pub fn pieces(&self, text: &str, added: &Added, go_on: &mut dyn FnMut() -> bool) -> Result<Vec<(usize, usize)>> {
+        let mut pulse = Pulse::new(go_on);
         let mut found = Vec::new();
         self.pipeline.for_each(text, added, &mut |part| {
             match part {
@@ -173,13 +187,8 @@ impl Tokenizer {
                     found.extend(pieces.iter().map(|piece| origin.range(piece.start, piece.end)));
                 }
             }
-            Ok(())
+            pulse.beat(part.length())
         })?;
         Ok(found)
     }
-}
-
-/// The bytes that pieces cover.
-pub(crate) fn length(pieces: &[split::Span]) -> isize {
-    pieces.last().map_or(0, |last| last.end as isize) - pieces.first().map_or(0, |first| first.start as isize)
 }

@@ -100,7 +100,7 @@ def read(path: Path) -> Lock:
     files.refuse_foreign(data, path, expected=f"a {NAME}")
     root = strict_json.parse(data, path)
     version = root.at("lock_version", root.object().get("lock_version"))
-    if version.value != VERSION:
+    if type(version.value) is not int or version.value != VERSION:
         raise version.error(
             f"{VERSION}", hint="a newer merganser wrote it; saving the tokenizer again writes version 1"
         )

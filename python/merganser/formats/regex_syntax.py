@@ -205,11 +205,11 @@ class _Parser:
         if (sign := self.match(r"[?*+]")) is not None:
             return sign[0], 0 if sign[0] in "?*" else 1, 1 if sign[0] == "?" else None
         start = self.place
-        if (found := self.match(r"\{(\d+)(?:(,)(\d*))?\}")) is not None:
-            least = int(found[1])
-            most = (int(found[3]) if found[3] else None) if found[2] else least
-        elif self.dialect == "oniguruma" and (found := self.match(r"\{,(\d+)\}")) is not None:
-            least, most = 0, int(found[1])
+        if (found := self.match(r"\{([0-9]+)(?:(,)([0-9]*))?\}")) is not None:
+            least = _number(found[1])
+            most = (_number(found[3]) if found[3] else None) if found[2] else least
+        elif self.dialect == "oniguruma" and (found := self.match(r"\{,([0-9]+)\}")) is not None:
+            least, most = 0, _number(found[1])
         else:
             return None
         if not least <= (least if most is None else most) <= _MAX_REPEAT:
@@ -347,3 +347,8 @@ class _Parser:
         ):
             return Range(first, last)
         raise self.unsupported(self.pattern[start : self.place], start)
+
+
+def _number(digits: str) -> int:
+    """The repeat count that `digits` spell; of many digits, one that is too great."""
+    return int(digits) if len(digits) <= 9 else _MAX_REPEAT + 1

@@ -3,7 +3,7 @@
 //! A piece met before comes out of a table. A new one is its token, where it is one and that comes first; else it falls
 //! into segments that no token reaches across, and those are merged.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use super::batch::{self, Batch, Missed, Segment};
 use super::boundary::Boundaries;
@@ -12,6 +12,7 @@ use super::merge::{Merger, SCAN_LIMIT};
 use super::pairs::Pairs;
 use crate::error::Result;
 use crate::packed::{hash, key};
+use crate::pulse::Pulse;
 use crate::split::Span;
 use crate::vocabulary::Vocabulary;
 
@@ -23,6 +24,7 @@ pub struct Bpe {
     whole_piece_first: bool,
     /// Made when the first piece that is not ASCII asks for it.
     boundaries: OnceLock<Boundaries>,
+    making: Mutex<()>,
 }
 
 /// Buffers that outlive a piece. They belong to one model: the word table holds its ids.
@@ -38,13 +40,19 @@ impl Bpe {
     /// tiktoken's rules: see `pairs`. `ranks` by place in the vocabulary; empty where the place is the rank.
     pub fn by_rank(vocabulary: Vocabulary, ranks: &[u32]) -> Result<Self> {
         let pairs = Pairs::by_rank(&vocabulary, ranks)?;
-        Ok(Self { vocabulary, pairs, whole_piece_first: true, boundaries: OnceLock::new() })
+        Ok(Self { vocabulary, pairs, whole_piece_first: true, boundaries: OnceLock::new(), making: Mutex::default() })
     }
 
     /// Hugging Face's rules. `pairs` are (left id, right id), the first merged first.
     pub fn by_merges(vocabulary: Vocabulary, pairs: &[[u32; 2]], ignore_merges: bool) -> Result<Self> {
         let pairs = Pairs::by_merges(&vocabulary, pairs)?;
-        Ok(Self { vocabulary, pairs, whole_piece_first: ignore_merges, boundaries: OnceLock::new() })
+        Ok(Self {
+            vocabulary,
+            pairs,
+            whole_piece_first: ignore_merges,
+            boundaries: OnceLock::new(),
+            making: Mutex::default(),
+        })
     }
 
     /// Name and account of each path that merging has.
@@ -66,14 +74,14 @@ impl Bpe {
         &self.vocabulary
     }
 
-    /// Appends the ids of `pieces`, each some bytes of `text`, to `ids`. `go_on` is asked within long pieces.
+    /// Appends the ids of `pieces`, each some bytes of `text`, to `ids`. `pulse` beats within long pieces.
     pub fn encode_pieces_into(
         &self,
         text: &str,
         pieces: &[Span],
         scratch: &mut Scratch,
         ids: &mut Vec<u32>,
-        go_on: &mut dyn FnMut() -> bool,
+        pulse: &mut Pulse,
     ) -> Result<()> {
         for pieces in pieces.chunks(batch::SIZE) {
             let Scratch { words, batch, .. } = scratch;
@@ -93,16 +101,16 @@ impl Bpe {
                 }
             }
             if !batch.missed.is_empty() {
-                self.encode_missed(text, scratch, go_on)?;
+                self.encode_missed(text, scratch, pulse)?;
             }
-            self.finish_batch(text, scratch, ids, go_on)?;
+            self.finish_batch(text, scratch, ids, pulse)?;
         }
         Ok(())
     }
 
     /// Finds the ids of the pieces that the batch misses, in stages: each asks for the memory that the next one needs, for
     /// all pieces, before that begins.
-    fn encode_missed(&self, text: &str, scratch: &mut Scratch, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
+    fn encode_missed(&self, text: &str, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<()> {
         let mut missed = std::mem::take(&mut scratch.batch.missed);
         scratch.batch.segments.clear();
         scratch.batch.made.clear();
@@ -121,7 +129,7 @@ impl Bpe {
         }
         for missed in &mut missed {
             let first = scratch.batch.segments.len();
-            self.look_further(text, missed, scratch, go_on)?;
+            self.look_further(text, missed, scratch, pulse)?;
             missed.segments = first..scratch.batch.segments.len();
         }
         scratch.batch.missed = missed;
@@ -140,13 +148,7 @@ impl Bpe {
     }
 
     /// Looks where else a piece may be found; where it is nowhere, it is cut into segments. Not for huge ones.
-    fn look_further(
-        &self,
-        text: &str,
-        missed: &mut Missed,
-        scratch: &mut Scratch,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
+    fn look_further(&self, text: &str, missed: &mut Missed, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<()> {
         let Missed { piece, key, hash, .. } = *missed;
         let bytes = text.as_bytes();
         let characters = text.get(piece.start..piece.end).unwrap_or_default();
@@ -164,24 +166,18 @@ impl Bpe {
         if is_known || self.append_token(bytes, piece, &mut batch.made) {
             batch.add_made(start);
         } else if characters.is_ascii() {
-            self.add_segment(bytes, piece, 0, scratch, go_on)?;
+            self.add_segment(bytes, piece, 0, scratch, pulse)?;
         } else {
             self.for_each_segment(bytes, piece, characters, &mut |segment| {
                 let key = key_of_segment(bytes, segment);
-                self.add_segment(bytes, segment, key, scratch, go_on)
+                self.add_segment(bytes, segment, key, scratch, pulse)
             })?;
         }
         Ok(())
     }
 
     /// Appends the ids of the batch to `ids`, and keeps those of the pieces that it missed.
-    fn finish_batch(
-        &self,
-        text: &str,
-        scratch: &mut Scratch,
-        ids: &mut Vec<u32>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
+    fn finish_batch(&self, text: &str, scratch: &mut Scratch, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
         let mut num_found = 0;
         let missed = std::mem::take(&mut scratch.batch.missed);
         for Missed { piece, key, hash, num_before, segments, is_kept } in &missed {
@@ -190,7 +186,7 @@ impl Bpe {
             let before = ids.len();
             let characters = text.get(piece.start..piece.end).unwrap_or_default();
             if characters.len() > MAX_LONG_BYTES {
-                self.encode_huge(text.as_bytes(), *piece, characters, scratch, ids, go_on)?;
+                self.encode_huge(text.as_bytes(), *piece, characters, scratch, ids, pulse)?;
                 continue;
             }
             scratch.batch.ids(segments.clone()).for_each(|segment| append(ids, segment));
@@ -215,13 +211,13 @@ impl Bpe {
         characters: &str,
         scratch: &mut Scratch,
         ids: &mut Vec<u32>,
-        go_on: &mut dyn FnMut() -> bool,
+        pulse: &mut Pulse,
     ) -> Result<()> {
         if self.append_token(text, piece, ids) {
             return Ok(());
         }
         if characters.is_ascii() {
-            return self.merge(text, piece, &mut scratch.merger, ids, go_on);
+            return self.merge(text, piece, &mut scratch.merger, ids, pulse);
         }
         let batch = std::mem::take(&mut scratch.batch);
         self.for_each_segment(text, piece, characters, &mut |segment| {
@@ -230,9 +226,9 @@ impl Bpe {
                 self.finish_segments(text, scratch, ids)?;
             }
             if is_long {
-                return self.merge(text, segment, &mut scratch.merger, ids, go_on);
+                return self.merge(text, segment, &mut scratch.merger, ids, pulse);
             }
-            self.add_segment(text, segment, key_of_segment(text, segment), scratch, go_on)
+            self.add_segment(text, segment, key_of_segment(text, segment), scratch, pulse)
         })?;
         self.finish_segments(text, scratch, ids)?;
         scratch.batch = batch;
@@ -247,17 +243,10 @@ impl Bpe {
         Ok(())
     }
 
-    fn add_segment(
-        &self,
-        text: &[u8],
-        span: Span,
-        key: u128,
-        scratch: &mut Scratch,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
+    fn add_segment(&self, text: &[u8], span: Span, key: u128, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<()> {
         if span.end - span.start > SCAN_LIMIT {
             let start = scratch.batch.made.len();
-            self.merge(text, span, &mut scratch.merger, &mut scratch.batch.made, go_on)?;
+            self.merge(text, span, &mut scratch.merger, &mut scratch.batch.made, pulse)?;
             scratch.batch.add_made(start);
         } else {
             let hash = hash(key);
@@ -268,12 +257,18 @@ impl Bpe {
     }
 
     /// Appends the ids of one piece, without the tables.
-    pub fn encode_into(&self, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+    pub fn encode_into(
+        &self,
+        piece: &[u8],
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let whole = Span { start: 0, end: piece.len() };
         if self.append_token(piece, whole, ids) {
             Ok(())
         } else {
-            self.merge(piece, whole, &mut scratch.merger, ids, &mut || true)
+            self.merge(piece, whole, &mut scratch.merger, ids, pulse)
         }
     }
 
@@ -292,8 +287,7 @@ impl Bpe {
         characters: &str,
         each: &mut impl FnMut(Span) -> Result<()>,
     ) -> Result<()> {
-        let boundaries =
-            self.boundaries.get_or_init(|| Boundaries::new(self.vocabulary.iter().map(|(_, token)| token)));
+        let Some(boundaries) = self.boundaries() else { return each(piece) };
         let mut segment = piece;
         let mut before = None;
         for (offset, after) in characters.char_indices() {
@@ -309,6 +303,15 @@ impl Bpe {
         each(segment)
     }
 
+    /// None while another thread makes them, for which nobody waits: in a forked process that thread is not there.
+    fn boundaries(&self) -> Option<&Boundaries> {
+        if let Some(boundaries) = self.boundaries.get() {
+            return Some(boundaries);
+        }
+        let _making = self.making.try_lock().ok()?;
+        Some(self.boundaries.get_or_init(|| Boundaries::new(self.vocabulary.iter().map(|(_, token)| token))))
+    }
+
     /// Appends what the merges make of `text[start..end]`.
     fn merge(
         &self,
@@ -316,12 +319,12 @@ impl Bpe {
         Span { start, end }: Span,
         merger: &mut Merger,
         ids: &mut Vec<u32>,
-        go_on: &mut dyn FnMut() -> bool,
+        pulse: &mut Pulse,
     ) -> Result<()> {
         self.pairs.prepare(&self.vocabulary);
         let ranks = self.pairs.ranks(&self.vocabulary);
         let piece = text.get(start..end).unwrap_or_default();
-        merger.merge_long(&self.pairs, &ranks, piece, self.vocabulary.longest(), ids, go_on)
+        merger.merge_long(&self.pairs, &ranks, piece, self.vocabulary.longest(), ids, pulse)
     }
 }
 
@@ -352,7 +355,8 @@ mod tests {
 
     fn encode(bpe: &Bpe, piece: &[u8]) -> Vec<u32> {
         let mut ids = Vec::new();
-        bpe.encode_into(piece, &mut Scratch::default(), &mut ids).expect("all bytes have tokens");
+        bpe.encode_into(piece, &mut Scratch::default(), &mut ids, &mut Pulse::new(&mut || true))
+            .expect("all bytes have tokens");
         ids
     }
 
@@ -391,7 +395,7 @@ mod tests {
             for _ in 0..2 {
                 let mut ids = Vec::new();
                 let piece = [Span { start: 0, end: text.len() }];
-                bpe.encode_pieces_into(&text, &piece, &mut scratch, &mut ids, &mut || true)
+                bpe.encode_pieces_into(&text, &piece, &mut scratch, &mut ids, &mut Pulse::new(&mut || true))
                     .expect("all bytes have tokens");
                 assert_eq!(ids, encode(&bpe, text.as_bytes()), "{text}");
             }
@@ -401,7 +405,7 @@ mod tests {
     #[test]
     fn a_byte_without_a_token_is_an_error() {
         let bpe = Bpe::by_rank(Vocabulary::new(b"a", vec![1], vec![0]).expect("well formed"), &[]).expect("no ranks");
-        let result = bpe.encode_into(b"ab", &mut Scratch::default(), &mut Vec::new());
+        let result = bpe.encode_into(b"ab", &mut Scratch::default(), &mut Vec::new(), &mut Pulse::new(&mut || true));
         assert_eq!(result, Err(Error::NoByteToken { byte: b'b' }));
     }
 }

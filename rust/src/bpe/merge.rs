@@ -14,6 +14,7 @@ use std::collections::BinaryHeap;
 
 use super::pairs::{NEVER, NONE, Pairs};
 use crate::error::{Error, Result};
+use crate::pulse::Pulse;
 use crate::split::Span;
 
 /// Pieces of up to this many bytes are merged by scanning. A power of two.
@@ -98,8 +99,7 @@ impl Merger {
         if piece.len() <= SCAN_LIMIT { self.scan(pairs, ranks, piece) } else { self.heap(pairs, ranks, piece) }
     }
 
-    /// Merges a piece of any length and appends its tokens to `ids`. `go_on` is asked once a window; when it says no,
-    /// `Error::Interrupted`.
+    /// Merges a piece of any length and appends its tokens to `ids`. `pulse` beats once a window.
     pub fn merge_long(
         &mut self,
         pairs: &Pairs,
@@ -107,12 +107,12 @@ impl Merger {
         piece: &[u8],
         longest: usize,
         ids: &mut Vec<u32>,
-        go_on: &mut dyn FnMut() -> bool,
+        pulse: &mut Pulse,
     ) -> Result<()> {
         let mut size = WINDOW.max(longest * 8);
         let before = ids.len();
         while piece.len() > size {
-            if self.windows(pairs, ranks, piece, size, ids, go_on)? {
+            if self.windows(pairs, ranks, piece, size, ids, pulse)? {
                 return Ok(());
             }
             ids.truncate(before);
@@ -131,16 +131,14 @@ impl Merger {
         piece: &[u8],
         size: usize,
         ids: &mut Vec<u32>,
-        go_on: &mut dyn FnMut() -> bool,
+        pulse: &mut Pulse,
     ) -> Result<bool> {
         let overlap = size / 8;
         self.heap(pairs, ranks, piece.get(..size).unwrap_or_default())?;
         self.tokens(0);
         let mut end = size;
         while end < piece.len() {
-            if !go_on() {
-                return Err(Error::Interrupted);
-            }
+            pulse.beat(8 * size)?;
             std::mem::swap(&mut self.window, &mut self.next_window);
             let first = self.next_window.partition_point(|token| token.start + overlap < end);
             let Some(start) = self.next_window.get(first).map(|token| token.start) else { return Ok(false) };
@@ -455,12 +453,17 @@ mod tests {
                     merger.heap(&pairs, &ranks, &piece).expect("all bytes have tokens");
                     let whole = merger.ids.clone();
                     let mut ids = Vec::new();
-                    if merger.windows(&pairs, &ranks, &piece, size, &mut ids, &mut || true).expect("as above") {
+                    if merger
+                        .windows(&pairs, &ranks, &piece, size, &mut ids, &mut Pulse::new(&mut || true))
+                        .expect("as above")
+                    {
                         assert_eq!(ids, whole);
                         num_joined += 1;
                     }
                     ids.clear();
-                    merger.merge_long(&pairs, &ranks, &piece, 0, &mut ids, &mut || true).expect("as above");
+                    merger
+                        .merge_long(&pairs, &ranks, &piece, 0, &mut ids, &mut Pulse::new(&mut || true))
+                        .expect("as above");
                     assert_eq!(ids, whole);
                 }
             }
@@ -472,8 +475,9 @@ mod tests {
     fn a_window_asks_whether_to_go_on() {
         let (vocabulary, pairs) = models().remove(0);
         let ranks = pairs.ranks(&vocabulary);
-        let piece = vec![b'a'; 10 * WINDOW];
-        let result = Merger::default().merge_long(&pairs, &ranks, &piece, 4, &mut Vec::new(), &mut || false);
+        let piece = vec![b'a'; 100 * WINDOW];
+        let result =
+            Merger::default().merge_long(&pairs, &ranks, &piece, 4, &mut Vec::new(), &mut Pulse::new(&mut || false));
         assert_eq!(result, Err(Error::Interrupted));
     }
 }

@@ -9,8 +9,8 @@
 //! a token answers every question that merging asks: `the_table_answers_as_the_vocabulary`. It is made when enough
 //! pieces were new to pay for it.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -44,6 +44,7 @@ enum Semantics {
         /// By place in the vocabulary; empty where the rank is the id.
         ranks: Vec<u32>,
         table: OnceLock<PairTable>,
+        making: Mutex<()>,
         num_look_ups: AtomicU32,
     },
     Merges(PairTable),
@@ -74,8 +75,12 @@ impl Pairs {
         if id_by_rank.is_sorted() {
             (id_by_rank, rank_by_place) = (Vec::new(), Vec::new());
         }
-        let semantics =
-            Semantics::Rank { ranks: rank_by_place, table: OnceLock::new(), num_look_ups: AtomicU32::default() };
+        let semantics = Semantics::Rank {
+            ranks: rank_by_place,
+            table: OnceLock::new(),
+            making: Mutex::default(),
+            num_look_ups: AtomicU32::default(),
+        };
         Ok(Self::new(vocabulary, semantics, id_by_rank))
     }
 
@@ -167,12 +172,14 @@ impl Pairs {
         }
     }
 
-    /// Makes the table of pairs, once there were enough look-ups to pay for it.
+    /// Makes the table of pairs, once there were enough look-ups to pay for it. Nobody waits for another thread that makes
+    /// it: in a forked process that thread is not there.
     #[inline]
     pub fn prepare(&self, vocabulary: &Vocabulary) {
-        if let Semantics::Rank { ranks, table, num_look_ups } = &self.semantics
+        if let Semantics::Rank { ranks, table, making, num_look_ups } = &self.semantics
             && num_look_ups.load(Ordering::Relaxed) > LOOK_UPS_BEFORE_TABLE
             && table.get().is_none()
+            && let Ok(_making) = making.try_lock()
         {
             table.get_or_init(|| self.table(vocabulary, ranks));
         }
@@ -336,6 +343,7 @@ impl PairTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pulse::Pulse;
 
     struct ByBytes<'p> {
         pairs: &'p Pairs,
@@ -380,8 +388,12 @@ mod tests {
                 let piece: Vec<u8> = (0..length).map(|_| b"ab"[below(2)]).collect();
                 let by_bytes = ByBytes { pairs: &pairs, vocabulary: &vocabulary, table: &table };
                 let (mut expected, mut found) = (Vec::new(), Vec::new());
-                merger.merge_long(&pairs, &by_bytes, &piece, 8, &mut expected, &mut || true).expect("all have tokens");
-                merger.merge_long(&pairs, &table, &piece, 8, &mut found, &mut || true).expect("all have tokens");
+                merger
+                    .merge_long(&pairs, &by_bytes, &piece, 8, &mut expected, &mut Pulse::new(&mut || true))
+                    .expect("all have tokens");
+                merger
+                    .merge_long(&pairs, &table, &piece, 8, &mut found, &mut Pulse::new(&mut || true))
+                    .expect("all have tokens");
                 assert_eq!(found, expected);
             }
         }

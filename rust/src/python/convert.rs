@@ -1,13 +1,11 @@
-//! Text, ids, arrays and packed buffers, in and out.
+//! Ids, arrays and packed buffers, in and out.
 
-use std::borrow::Cow;
-
-use pyo3::buffer::{Element, PyBuffer};
+use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyList, PyString};
 
-use super::errors::{exception, raise};
+use super::errors::raise;
 use crate::decode::UnknownIds;
 use crate::error::{Error, Result};
 use crate::pieces::Step;
@@ -17,69 +15,6 @@ use crate::tokenizer::TokenSpan;
 
 /// Content, id, special, normalized, single_word, lstrip, rstrip.
 pub(super) type AddedTokenFields = (String, u32, bool, bool, bool, bool, bool);
-
-/// The text of a `str` or of UTF-8 bytes. `replace` is for invalid bytes and for lone surrogates.
-pub(super) fn text_of<'a>(
-    object: &'a Bound<'_, PyAny>,
-    (replace_bytes, replace_surrogates): (bool, bool),
-) -> PyResult<Cow<'a, str>> {
-    let py = object.py();
-    if let Ok(text) = object.cast::<PyString>() {
-        return match text.to_str() {
-            Ok(text) => Ok(Cow::Borrowed(text)),
-            Err(_) if replace_surrogates => {
-                let units = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
-                Ok(Cow::Owned(units.call_method1("decode", ("utf-16", "replace"))?.extract()?))
-            }
-            Err(error) => {
-                let at: usize = error.value(py).getattr("start")?.extract()?;
-                let message = format!("character {at}: expected text, found half of a surrogate pair");
-                Err(exception(py, "TextError", &message, Some("pass surrogates=\"replace\" to read it as U+FFFD")))
-            }
-        };
-    }
-    let bytes: Cow<'a, [u8]> = if let Ok(bytes) = object.cast::<PyBytes>() {
-        Cow::Borrowed(bytes.as_bytes())
-    } else if let Ok(bytes) = object.cast::<PyByteArray>() {
-        Cow::Owned(bytes.to_vec())
-    } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
-        Cow::Owned(buffer.to_vec(py)?)
-    } else {
-        return Err(PyTypeError::new_err(format!(
-            "text: expected str or UTF-8 bytes, found {}",
-            object.get_type().name()?
-        )));
-    };
-    let error = match &bytes {
-        Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => return Ok(Cow::Borrowed(text)),
-            Err(error) => error,
-        },
-        Cow::Owned(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => return Ok(Cow::Owned(text.to_owned())),
-            Err(error) => error,
-        },
-    };
-    if replace_bytes {
-        return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
-    }
-    let offset = error.valid_up_to();
-    Err(raise(py, &Error::InvalidUtf8 { offset, byte: bytes.get(offset).copied().unwrap_or(0) }, ""))
-}
-
-/// The text of each document; an error names the document.
-pub(super) fn texts_of<'a>(objects: &'a [Bound<'_, PyAny>], replace: (bool, bool)) -> PyResult<Vec<Cow<'a, str>>> {
-    let text = |(at, object): (usize, &'a Bound<'_, PyAny>)| {
-        text_of(object, replace).map_err(|error| {
-            let (py, value) = (object.py(), error.value(object.py()));
-            match value.getattr("hint").and_then(|hint| hint.extract::<Option<String>>()) {
-                Ok(hint) => exception(py, "TextError", &format!("document {at}: {value}"), hint.as_deref()),
-                Err(_) => error,
-            }
-        })
-    };
-    objects.iter().enumerate().map(text).collect()
-}
 
 /// The ids of a buffer or a sequence of integers.
 pub(super) fn ids_of(object: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds) -> PyResult<Vec<u32>> {
@@ -94,35 +29,52 @@ pub(super) fn ids_of(object: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds
     }
     let py = object.py();
     if let Ok(list) = object.cast::<PyList>() {
-        return list.iter().map(|item| id_of(&item, max_id, unknown)).collect();
+        let mut ids = Vec::with_capacity(list.len());
+        for (at, item) in list.iter().enumerate() {
+            check_signals(py, at)?;
+            ids.push(id_of(&item, max_id, unknown)?);
+        }
+        return Ok(ids);
     }
     if let Ok(shape) = object.getattr("ndim").and_then(|ndim| ndim.extract::<usize>())
         && shape != 1
     {
         return Err(PyTypeError::new_err(format!("ids: expected one dimension, found {shape}")));
     }
-    if let Ok(buffer) = PyBuffer::<u32>::get(object) {
+    let in_order = is_in_order(object);
+    if in_order && let Ok(buffer) = PyBuffer::<u32>::get(object) {
         return buffer.to_vec(py);
     }
-    let wide = from_buffer::<u16>(object)
-        .or_else(|| from_buffer::<i64>(object))
-        .or_else(|| from_buffer::<i32>(object))
-        .or_else(|| from_buffer::<u64>(object))
-        .or_else(|| from_buffer::<u8>(object))
-        .or_else(|| from_buffer::<i16>(object))
-        .or_else(|| from_buffer::<i8>(object));
+    let wide = from_buffer(object, |number: u32| if in_order { number } else { number.swap_bytes() })
+        .or_else(|| from_buffer(object, |number: u16| if in_order { number } else { number.swap_bytes() }))
+        .or_else(|| from_buffer(object, |number: i64| if in_order { number } else { number.swap_bytes() }))
+        .or_else(|| from_buffer(object, |number: i32| if in_order { number } else { number.swap_bytes() }))
+        .or_else(|| from_buffer(object, |number: u64| if in_order { number } else { number.swap_bytes() }))
+        .or_else(|| from_buffer(object, |number: i16| if in_order { number } else { number.swap_bytes() }))
+        .or_else(|| from_buffer(object, |number: u8| number))
+        .or_else(|| from_buffer(object, |number: i8| number));
     match wide {
         Some(numbers) => numbers.into_iter().map(|number| checked(py, number, max_id, unknown)).collect(),
         None => object.try_iter()?.map(|item| id_of(&item?, max_id, unknown)).collect(),
     }
 }
 
-pub(super) fn from_buffer<T: Element + Into<i128> + Copy>(object: &Bound<'_, PyAny>) -> Option<Vec<i128>> {
-    let buffer = PyBuffer::<T>::get(object).ok()?;
-    Some(buffer.to_vec(object.py()).ok()?.into_iter().map(Into::into).collect())
+/// Whether the numbers of a buffer have the byte order of this machine.
+fn is_in_order(object: &Bound<'_, PyAny>) -> bool {
+    let order = PyUntypedBuffer::get(object).ok().and_then(|buffer| buffer.format().to_bytes().first().copied());
+    match order {
+        Some(b'>' | b'!') => cfg!(target_endian = "big"),
+        Some(b'<') => cfg!(target_endian = "little"),
+        _ => true,
+    }
 }
 
-pub(super) fn id_of(item: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds) -> PyResult<u32> {
+fn from_buffer<T: Element, N: Into<i128>>(object: &Bound<'_, PyAny>, number: impl Fn(T) -> N) -> Option<Vec<i128>> {
+    let buffer = PyBuffer::<T>::get(object).ok()?;
+    Some(buffer.to_vec(object.py()).ok()?.into_iter().map(|item| number(item).into()).collect())
+}
+
+fn id_of(item: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds) -> PyResult<u32> {
     let py = item.py();
     if item.is_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err("ids: expected integers, found bool"));
@@ -145,12 +97,18 @@ pub(super) fn id_of(item: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds) -
 }
 
 /// A number that is an id, or one that no token has where those are replaced or skipped.
-pub(super) fn checked(py: Python<'_>, number: i128, max_id: u32, unknown: UnknownIds) -> PyResult<u32> {
+fn checked(py: Python<'_>, number: i128, max_id: u32, unknown: UnknownIds) -> PyResult<u32> {
     match u32::try_from(number) {
         Ok(id) => Ok(id),
         Err(_) if number > 0 && unknown != UnknownIds::Error => Ok(u32::MAX),
         Err(_) => Err(raise(py, &Error::UnknownId { id: number, max_id }, "")),
     }
+}
+
+/// Raises what a signal raised, asked for once every so many items.
+#[inline]
+pub(super) fn check_signals(py: Python<'_>, at: usize) -> PyResult<()> {
+    if at & 0xF_FFFF == 0xF_FFFF { py.check_signals() } else { Ok(()) }
 }
 
 /// `ids` as a NumPy array of its own.

@@ -1,18 +1,19 @@
 //! `Engine`: a tokenizer that encodes and decodes.
 
-use std::borrow::Cow;
-use std::sync::Mutex;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use super::PART_BYTES;
-use super::convert::{AddedTokenFields, added_tokens, array, ids_of, in_units, steps, text_of, texts_of, unpack};
+use super::convert::{AddedTokenFields, added_tokens, array, check_signals, ids_of, in_units, steps, unpack};
 use super::errors::guarded;
-use super::threads::{Polling, batch, threads};
+use super::text::{Text, texts_of};
+use super::threads::{interruptible, parts_of, share, threads};
 use crate::bpe::encode::{Bpe, Scratch};
 use crate::decode::UnknownIds;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pieces::{Added, Pipeline};
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
@@ -22,17 +23,36 @@ const SHORT_BYTES: usize = 8 << 10;
 
 /// The added tokens that one call looks for.
 #[pyclass(frozen)]
-pub(super) struct Allowed(Added);
+pub(super) struct Allowed(Arc<Added>);
 
 #[pyclass(frozen)]
 pub(super) struct Engine {
-    tokenizer: Tokenizer,
+    tokenizer: Arc<Tokenizer>,
     /// The `int` of each id that was in a list: a list shares them, which is ten times as fast as making new ones.
     ints: Mutex<Vec<Option<Py<PyInt>>>>,
 }
 
-/// Id, bytes, start, end.
-type Token<'py> = (u32, Bound<'py, PyBytes>, usize, usize);
+/// What one thread has made of the parts it took.
+struct Encoded {
+    scratch: Scratch,
+    ids: Vec<u32>,
+    /// Each part, with where its ids begin and end.
+    parts: Vec<(usize, usize, usize)>,
+}
+
+/// The ids of a part of a text.
+struct PartIds {
+    document: usize,
+    start: usize,
+    end: usize,
+    ids: Arc<Vec<u32>>,
+}
+
+impl PartIds {
+    fn ids(&self) -> &[u32] {
+        self.ids.get(self.start..self.end).unwrap_or_default()
+    }
+}
 
 #[pymethods]
 impl Engine {
@@ -60,15 +80,16 @@ impl Engine {
             };
             let normalizers = normalizers.iter().map(|name| name.parse()).collect::<Result<_>>()?;
             Tokenizer::new(Pipeline::new(normalizers, steps(&splits)?)?, model, added_tokens(added))
-                .map(|tokenizer| Self { tokenizer, ints: Mutex::default() })
+                .map(|tokenizer| Self { tokenizer: Arc::new(tokenizer), ints: Mutex::default() })
         })
     }
 
     /// What to look for: every added token that is not special, and the special ones of these names (None: all).
     fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
-        guarded(py, || match &names {
-            None => self.tokenizer.allow(|_| true).map(Allowed),
-            Some(names) => self.tokenizer.allow(|content| names.iter().any(|name| name == content)).map(Allowed),
+        guarded(py, || {
+            let names: Option<HashSet<&str>> = names.as_ref().map(|names| names.iter().map(String::as_str).collect());
+            let added = self.tokenizer.allow(|content| names.as_ref().is_none_or(|names| names.contains(content)));
+            Ok(Allowed(Arc::new(added?)))
         })
     }
 
@@ -109,7 +130,7 @@ impl Engine {
         Ok(self.ids(py, text, allowed, replace, num_threads)?.len())
     }
 
-    /// Encodes each text on a thread of its own at a time; the lists are in the order of the texts.
+    /// The ids of each text, in the order of the texts. Threads share the texts, and the parts of long ones.
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
@@ -119,11 +140,29 @@ impl Engine {
         num_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let objects: Vec<Bound<'py, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
-        let texts = texts_of(&objects, replace)?;
-        let texts: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
-        let lists = self.lists(py, &texts, allowed, num_threads, |at| format!("document {at}: "))?;
-        let lists: Vec<Bound<'py, PyList>> =
-            lists.into_iter().map(|ids| self.list(py, &ids)).collect::<PyResult<_>>()?;
+        let texts = texts_of(&objects, replace.into(), 0)?;
+        let num_texts = texts.len();
+        let parts = self.encode_parts(py, texts, allowed, num_threads, |at| format!("document {at}: "))?;
+        let mut lists = Vec::with_capacity(num_texts);
+        let mut num_ids = 0;
+        let mut parts = parts.iter().peekable();
+        for document in 0..num_texts {
+            let Some(first) = parts.next_if(|part| part.document == document) else { continue };
+            let mut whole = Vec::new();
+            while let Some(next) = parts.next_if(|part| part.document == document) {
+                if whole.is_empty() {
+                    whole.extend_from_slice(first.ids());
+                }
+                whole.extend_from_slice(next.ids());
+            }
+            let ids = if whole.is_empty() { first.ids() } else { &whole };
+            lists.push(self.list(py, ids)?);
+            num_ids += ids.len();
+            if num_ids >= 1 << 20 {
+                num_ids = 0;
+                py.check_signals()?;
+            }
+        }
         PyList::new(py, lists)
     }
 
@@ -135,12 +174,22 @@ impl Engine {
         allowed: &Allowed,
         replace: (bool, bool),
         unit: &str,
-    ) -> PyResult<Vec<Token<'py>>> {
-        let text = text_of(text, replace)?;
-        let mut spans = guarded(py, || py.detach(|| self.tokenizer.spans(&text, &allowed.0)))?;
-        in_units(&text, &mut spans, unit);
-        let token = |id| PyBytes::new(py, self.tokenizer.decoder().token(id).unwrap_or_default());
-        Ok(spans.into_iter().map(|span| (span.id, token(span.id), span.start, span.end)).collect())
+    ) -> PyResult<Bound<'py, PyList>> {
+        let text = Text::new(text, replace.into())?;
+        let mut scratch = self.tokenizer.lend();
+        let spans = interruptible(py, |go_on| {
+            let mut spans = self.tokenizer.spans(&text, &allowed.0, &mut scratch, go_on)?;
+            in_units(&text, &mut spans, unit);
+            Ok(spans)
+        });
+        self.tokenizer.give_back(scratch);
+        let tokens = PyList::empty(py);
+        for (at, span) in spans?.into_iter().enumerate() {
+            check_signals(py, at << 3)?;
+            let token = PyBytes::new(py, self.tokenizer.decoder().token(span.id).unwrap_or_default());
+            tokens.append((span.id, token, span.start, span.end))?;
+        }
+        Ok(tokens)
     }
 
     /// The pieces of `text`, added tokens among them, as text.
@@ -150,24 +199,29 @@ impl Engine {
         text: &Bound<'py, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
-    ) -> PyResult<Vec<Bound<'py, PyString>>> {
-        let text = text_of(text, replace)?;
-        let pieces = guarded(py, || py.detach(|| self.tokenizer.pieces(&text, &allowed.0)))?;
-        Ok(pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())).collect())
+    ) -> PyResult<Bound<'py, PyList>> {
+        let text = Text::new(text, replace.into())?;
+        let found = interruptible(py, |go_on| self.tokenizer.pieces(&text, &allowed.0, go_on))?;
+        let pieces = PyList::empty(py);
+        for (at, (start, end)) in found.into_iter().enumerate() {
+            check_signals(py, at << 3)?;
+            pieces.append(PyString::new(py, text.get(start..end).unwrap_or_default()))?;
+        }
+        Ok(pieces)
     }
 
     /// The last place, in characters, where `text` may be cut and encoded in two, whatever text follows.
     fn last_safe_cut(&self, py: Python<'_>, text: &Bound<'_, PyString>, allowed: &Allowed) -> PyResult<Option<usize>> {
-        let text = text_of(text.as_any(), (false, true))?;
+        let text = Text::new(text.as_any(), (false, true).into())?;
         let cut = guarded(py, || Ok(self.tokenizer.last_safe_cut(&text, &allowed.0)))?;
         Ok(cut.and_then(|cut| text.get(..cut)).map(|before| before.chars().count()))
     }
 
     /// The ids of one piece, not split.
     fn encode_piece(&self, py: Python<'_>, piece: &[u8]) -> PyResult<Vec<u32>> {
-        guarded(py, || {
+        interruptible(py, |go_on| {
             let mut ids = Vec::new();
-            py.detach(|| self.tokenizer.encode_piece_into(piece, &mut Scratch::default(), &mut ids))?;
+            self.tokenizer.encode_piece_into(piece, &mut Scratch::default(), &mut ids, go_on)?;
             Ok(ids)
         })
     }
@@ -224,7 +278,10 @@ impl Engine {
     fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
         // Taken where it is free: making a list may collect garbage, and a finalizer may come back here.
         let Ok(mut ints) = self.ints.try_lock() else { return PyList::new(py, ids) };
-        ints.resize_with(self.tokenizer.decoder().num_ids(), || None);
+        let num_ids = self.tokenizer.decoder().num_ids();
+        if ints.len() < num_ids {
+            ints.resize_with(num_ids, || None);
+        }
         let int = |&id: &u32| match ints.get_mut(id as usize) {
             Some(Some(int)) => int.bind(py).clone(),
             Some(free) => {
@@ -245,49 +302,77 @@ impl Engine {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<Vec<u32>> {
-        let text = text_of(text, replace)?;
+        let text = Text::new(text, replace.into())?;
         if num_threads > 1 && text.len() > PART_BYTES {
-            let parts = self.tokenizer.safe_parts(&text, &allowed.0, PART_BYTES);
-            return Ok(self.lists(py, &parts, allowed, Some(num_threads), |_| String::new())?.concat());
-        }
-        let mut ids = Vec::new();
-        if text.len() < SHORT_BYTES {
-            return guarded(py, || {
-                self.tokenizer.with_scratch(|scratch| {
-                    self.tokenizer.encode_into(&text, &allowed.0, scratch, &mut ids, &mut || true)
-                })?;
+            let parts = self.encode_parts(py, vec![text], allowed, Some(num_threads), |_| String::new())?;
+            return interruptible(py, |go_on| {
+                let mut ids = Vec::with_capacity(parts.iter().map(|part| part.ids().len()).sum());
+                for part in &parts {
+                    ids.extend_from_slice(part.ids());
+                    if !go_on() {
+                        return Err(Error::Interrupted);
+                    }
+                }
                 Ok(ids)
             });
         }
-        ids.reserve(text.len() / 4);
-        let mut polling = Polling::new();
-        let mut go_on = || polling.go_on();
-        let done = guarded(py, || {
-            py.detach(|| {
-                self.tokenizer.with_scratch(|scratch| {
-                    self.tokenizer.encode_into(&text, &allowed.0, scratch, &mut ids, &mut go_on)
-                })
+        // The scratch is lent and given back with the interpreter lock held.
+        let mut scratch = self.tokenizer.lend();
+        let done = if text.len() < SHORT_BYTES {
+            guarded(py, || {
+                let mut ids = Vec::with_capacity(text.len() / 3 + 8);
+                self.tokenizer.encode_into(&text, &allowed.0, &mut scratch, &mut ids, &mut || true)?;
+                Ok(ids)
             })
-        });
-        polling.raise()?;
-        done.map(|()| ids)
+        } else {
+            interruptible(py, |go_on| {
+                let mut ids = Vec::with_capacity(text.len() / 4);
+                self.tokenizer.encode_into(&text, &allowed.0, &mut scratch, &mut ids, go_on)?;
+                Ok(ids)
+            })
+        };
+        self.tokenizer.give_back(scratch);
+        done
     }
 
-    /// The ids of each text, which `name` names in errors.
-    fn lists(
+    /// The ids of the parts of each text, in order. An error names its text as `name` does.
+    fn encode_parts(
         &self,
         py: Python<'_>,
-        texts: &[&str],
+        texts: Vec<Text>,
         allowed: &Allowed,
         num_threads: Option<usize>,
         name: impl Fn(usize) -> String,
-    ) -> PyResult<Vec<Vec<u32>>> {
-        self.tokenizer.with_scratches(threads(num_threads, texts.len()), |scratches| {
-            batch(py, texts, name, scratches, |_, text, scratch, go_on| {
-                let mut ids = Vec::new();
-                self.tokenizer.encode_into(text, &allowed.0, scratch, &mut ids, go_on).map(|()| ids)
-            })
-        })
+    ) -> PyResult<Vec<PartIds>> {
+        let parts = guarded(py, || {
+            py.detach(|| Ok(parts_of(&texts, |text| self.tokenizer.safe_parts(text, &allowed.0, PART_BYTES))))
+        })?;
+        let num_threads = threads(num_threads, parts.len());
+        let states = (0..num_threads)
+            .map(|_| Encoded { scratch: self.tokenizer.lend(), ids: Vec::new(), parts: Vec::new() })
+            .collect();
+        let (texts, parts) = (Arc::new(texts), Arc::new(parts));
+        let (tokenizer, added) = (Arc::clone(&self.tokenizer), Arc::clone(&allowed.0));
+        let work = move |at, text: &str, state: &mut Encoded, go_on: &mut dyn FnMut() -> bool| {
+            let start = state.ids.len();
+            tokenizer.encode_into(text, &added, &mut state.scratch, &mut state.ids, go_on)?;
+            state.parts.push((at, start, state.ids.len()));
+            Ok(())
+        };
+        let (states, done) = share(py, (texts, Arc::clone(&parts)), name, states, work);
+        let mut found = Vec::with_capacity(parts.len());
+        for Encoded { scratch, ids, parts: encoded } in states {
+            self.tokenizer.give_back(scratch);
+            let ids = Arc::new(ids);
+            found.extend(encoded.into_iter().map(|(at, start, end)| (at, start, end, Arc::clone(&ids))));
+        }
+        done?;
+        found.sort_unstable_by_key(|(at, ..)| *at);
+        let of = |(at, start, end, ids): (usize, usize, usize, Arc<Vec<u32>>)| {
+            let document = parts.get(at).map_or(0, |part| part.document);
+            PartIds { document, start, end, ids }
+        };
+        Ok(found.into_iter().map(of).collect())
     }
 
     fn bytes(
@@ -304,9 +389,19 @@ impl Engine {
         };
         let max_id = self.tokenizer.decoder().num_ids().saturating_sub(1) as u32;
         let ids = ids_of(ids, max_id, unknown)?;
-        guarded(py, || {
-            let mut bytes = Vec::with_capacity(ids.len() * 4);
-            py.detach(|| self.tokenizer.decoder().decode_into(&ids, unknown, skip_special_tokens, &mut bytes))?;
+        let decoder = self.tokenizer.decoder();
+        let mut bytes = Vec::with_capacity(ids.len() * 4);
+        if ids.len() < SHORT_BYTES {
+            guarded(py, || decoder.decode_into(&ids, unknown, skip_special_tokens, &mut bytes))?;
+            return Ok(bytes);
+        }
+        interruptible(py, |go_on| {
+            for ids in ids.chunks(1 << 16) {
+                decoder.decode_into(ids, unknown, skip_special_tokens, &mut bytes)?;
+                if !go_on() {
+                    return Err(Error::Interrupted);
+                }
+            }
             Ok(bytes)
         })
     }

@@ -1,10 +1,24 @@
 //! Errors and panics of the engine as exceptions of `merganser.errors`.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
+
+thread_local! {
+    /// Where the last panic on this thread came from.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Lets a panic say where it came from in its exception, and not on stderr.
+pub(super) fn keep_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or(String::new(), |place| format!("{}:{}: ", place.file(), place.line()));
+        _ = PLACE.try_with(|last| last.replace(place));
+    }));
+}
 
 /// Calls `work`; its error becomes the Python exception of its kind, and a panic an `InternalError`.
 pub(super) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
@@ -12,7 +26,8 @@ pub(super) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> Py
         Ok(result) => result.map_err(|error| raise(py, &error, "")),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-            let message = format!("the engine failed: {}", text.unwrap_or("no message"));
+            let place = PLACE.take();
+            let message = format!("the engine failed: {place}{}", text.unwrap_or("no message"));
             Err(exception(py, "InternalError", &message, Some("please report this with the text and the tokenizer")))
         }
     }

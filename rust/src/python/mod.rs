@@ -1,11 +1,13 @@
 //! The Python module `merganser._core`: translates, and decides nothing.
 //!
-//! `engine` encodes and decodes, `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
-//! `convert` takes values in and gives them out, `errors` makes exceptions of errors and of panics.
+//! `engine` encodes and decodes, `training` counts and learns, `threads` shares texts among threads and listens for
+//! Ctrl-C, `text` takes text in, `convert` takes other values in and gives them out, `errors` makes exceptions of errors
+//! and of panics.
 
 mod convert;
 mod engine;
 mod errors;
+mod text;
 mod threads;
 mod training;
 
@@ -27,6 +29,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods;
+        super::errors::keep_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,34 +1,40 @@
-//! Many texts at once, and signals while that goes on.
+//! Work of many threads, and signals while that goes on.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
 use super::errors::{guarded, raise};
+use super::text::Text;
 use crate::error::{Error, Result};
+use crate::pool::pool;
 
 /// How often a long call asks whether Ctrl-C was pressed.
-pub(super) const POLL: Duration = Duration::from_millis(50);
+pub(super) const POLL: Duration = Duration::from_millis(30);
 
 /// Asks the interpreter now and then whether a signal came in, and keeps the exception it raised.
 pub(super) struct Polling {
     asked: Instant,
     raised: Option<PyErr>,
+    is_ending: bool,
 }
 
 impl Polling {
     pub(super) fn new() -> Self {
-        Self { asked: Instant::now(), raised: None }
+        Self { asked: Instant::now(), raised: None, is_ending: false }
     }
 
     pub(super) fn go_on(&mut self) -> bool {
         if self.asked.elapsed() >= POLL {
-            self.raised = Python::attach(|py| py.check_signals()).err();
+            match Python::try_attach(|py| py.check_signals()) {
+                Some(checked) => self.raised = checked.err(),
+                // The interpreter is ending, and this call will not come back to it.
+                None => self.is_ending = true,
+            }
             self.asked = Instant::now();
         }
-        self.raised.is_none()
+        self.raised.is_none() && !self.is_ending
     }
 
     pub(super) fn raise(self) -> PyResult<()> {
@@ -36,59 +42,70 @@ impl Polling {
     }
 }
 
-/// Runs `work` over all texts, on one thread a state, while this thread watches for signals.
-pub(super) fn batch<S: Send, T: Send>(
+/// Calls `work` without the interpreter lock, with a function that asks for signals; what a signal raised comes first.
+pub(super) fn interruptible<T: Send>(
     py: Python<'_>,
-    texts: &[&str],
-    name: impl Fn(usize) -> String,
-    states: &mut [S],
-    work: impl Fn(usize, &str, &mut S, &mut dyn FnMut() -> bool) -> Result<T> + Sync,
-) -> PyResult<Vec<T>> {
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T> + Send,
+) -> PyResult<T> {
     let mut polling = Polling::new();
-    let worker = |state: &mut S| {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(text) = texts.get(at).filter(|_| !stop.load(Ordering::Relaxed)) else { return done };
-            match work(at, text, state, &mut || !stop.load(Ordering::Relaxed)) {
-                Ok(result) => done.push((at, result)),
-                Err(error) => {
-                    stop.store(true, Ordering::Relaxed);
-                    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                    if error != Error::Interrupted && failed.as_ref().is_none_or(|(other, _)| at < *other) {
-                        *failed = Some((at, error));
-                    }
-                }
-            }
-        }
-    };
-    let mut done = guarded(py, || {
-        let done = py.detach(|| {
-            std::thread::scope(|scope| {
-                let worker = &worker;
-                let threads: Vec<_> = states.iter_mut().map(|state| scope.spawn(move || worker(state))).collect();
-                while threads.iter().any(|thread| !thread.is_finished()) {
-                    std::thread::sleep(Duration::from_micros(200));
-                    if !polling.go_on() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                }
-                threads.into_iter().map(|thread| thread.join()).collect::<std::thread::Result<Vec<_>>>()
-            })
-        });
-        match done {
-            Ok(done) => Ok(done.into_iter().flatten().collect::<Vec<_>>()),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })?;
+    let done = guarded(py, || py.detach(|| work(&mut || polling.go_on())));
     polling.raise()?;
-    if let Some((at, error)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(raise(py, &error, &name(at)));
+    done
+}
+
+/// A part of a document, or all of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) document: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// `texts` in parts that threads can share, in order. `cut` gives those of a text, with where they begin.
+pub(super) fn parts_of(texts: &[Text], cut: impl Fn(&str) -> Vec<(usize, &str)>) -> Vec<Part> {
+    let mut parts = Vec::with_capacity(texts.len());
+    for (document, text) in texts.iter().enumerate() {
+        let of = |(start, part): (usize, &str)| Part { document, start, end: start + part.len() };
+        if text.len() > super::PART_BYTES {
+            parts.extend(cut(text).into_iter().map(of));
+        } else {
+            parts.push(Part { document, start: 0, end: text.len() });
+        }
     }
-    done.sort_unstable_by_key(|(at, _)| *at);
-    Ok(done.into_iter().map(|(_, result)| result).collect())
+    parts
+}
+
+/// Calls `work` with every part, its number and text, on one thread a state, this one among them. The states come back, and
+/// an error that names its document as `name` does, by its number.
+pub(super) fn share<S: Send + 'static>(
+    py: Python<'_>,
+    (texts, parts): (Arc<Vec<Text>>, Arc<Vec<Part>>),
+    name: impl Fn(usize) -> String,
+    states: Vec<S>,
+    work: impl Fn(usize, &str, &mut S, &mut dyn FnMut() -> bool) -> Result<()> + Send + Sync + 'static,
+) -> (Vec<S>, PyResult<()>) {
+    let pool = pool();
+    let mut polling = Polling::new();
+    let mut back = Vec::new();
+    let (count, all) = (parts.len(), Arc::clone(&parts));
+    let done = guarded(py, || {
+        let (states, failed) = py.detach(|| {
+            let on_part = move |at: usize, state: &mut S, go_on: &mut dyn FnMut() -> bool| {
+                let Some(part) = parts.get(at) else { return Ok(()) };
+                let text = texts.get(part.document).and_then(|text| text.get(part.start..part.end));
+                work(at, text.unwrap_or_default(), state, go_on)
+                    .map_err(|error| error.with_offset(|offset| part.start + offset))
+            };
+            pool.share(states, count, on_part, &mut || polling.go_on())
+        });
+        back = states;
+        Ok(failed)
+    });
+    let raised = polling.raise().and(done.and_then(|failed: Option<(usize, Error)>| match failed {
+        Some((at, error)) => Err(raise(py, &error, &all.get(at).map_or(String::new(), |part| name(part.document)))),
+        None => Ok(()),
+    }));
+    (back, raised)
 }
 
 /// As many threads as asked for, else as many as affinity and cgroup allow; never more than texts.

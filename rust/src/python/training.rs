@@ -1,14 +1,16 @@
 //! `PieceCounter`: documents to merges.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use super::PART_BYTES;
-use super::convert::{added_tokens, steps, texts_of};
+use super::convert::{added_tokens, steps};
 use super::errors::guarded;
-use super::threads::{POLL, batch, threads};
+use super::text::texts_of;
+use super::threads::{POLL, Part, parts_of, share, threads};
 use crate::bpe::train::{TieBreak, TrainOptions, train};
 use crate::count::{self, PieceCounts, Position};
 use crate::pieces::{Added, Pipeline};
@@ -16,8 +18,8 @@ use crate::pieces::{Added, Pipeline};
 /// Counts the pieces of documents and learns merges from them.
 #[pyclass]
 pub(super) struct PieceCounter {
-    pipeline: Pipeline,
-    special: Added,
+    pipeline: Arc<Pipeline>,
+    special: Arc<Added>,
     num_documents: u64,
     /// One a thread, put together when training begins.
     counts: Vec<PieceCounts>,
@@ -32,35 +34,35 @@ impl PieceCounter {
             let pipeline = Pipeline::new(Vec::new(), steps(&splits)?)?;
             let special = special_tokens.into_iter().map(|content| (content, 0, true, false, false, false, false));
             let special = pipeline.added(&added_tokens(special.collect()))?;
-            Ok(Self { pipeline, special, num_documents: 0, counts: Vec::new() })
+            Ok(Self { pipeline: Arc::new(pipeline), special: Arc::new(special), num_documents: 0, counts: Vec::new() })
         })
     }
 
     fn add(&mut self, py: Python<'_>, documents: &Bound<'_, PyList>, num_threads: Option<usize>) -> PyResult<()> {
         let objects: Vec<Bound<'_, PyAny>> = documents.iter().collect();
-        let texts = texts_of(&objects, (false, true))?;
-        let Self { pipeline, special, num_documents, counts } = self;
+        let first = self.num_documents;
+        let texts = texts_of(&objects, (false, true).into(), first)?;
+        self.num_documents += texts.len() as u64;
+        let (pipeline, special) = (Arc::clone(&self.pipeline), Arc::clone(&self.special));
         // A long document is several parts, so that one alone has work for all threads.
-        let mut parts = Vec::new();
-        let mut seen = Vec::new();
-        for (document, text) in (*num_documents..).zip(&texts) {
-            for (start, part) in pipeline.safe_parts(text, special, PART_BYTES) {
-                parts.push(part);
-                seen.push(Position { document, offset: start as u64 });
-            }
-        }
-        *num_documents += texts.len() as u64;
+        let parts =
+            guarded(py, || py.detach(|| Ok(parts_of(&texts, |text| pipeline.safe_parts(text, &special, PART_BYTES)))))?;
         let num_threads = threads(num_threads, parts.len());
-        if counts.len() < num_threads {
-            counts.resize_with(num_threads, PieceCounts::new);
+        if self.counts.len() < num_threads {
+            self.counts.resize_with(num_threads, PieceCounts::new);
         }
-        let document =
-            |at| seen.get(at).map_or(String::new(), |seen: &Position| format!("document {}: ", seen.document));
-        batch(py, &parts, document, counts.get_mut(..num_threads).unwrap_or_default(), |at, part, counts, go_on| {
-            let seen = seen.get(at).copied().unwrap_or_default();
-            count::add_document(counts, pipeline, special, part, seen, go_on)
-        })?;
-        Ok(())
+        let (texts, parts) = (Arc::new(texts), Arc::new(parts));
+        let all = Arc::clone(&parts);
+        let work = move |at, text: &str, counts: &mut PieceCounts, go_on: &mut dyn FnMut() -> bool| {
+            let place = |part: &Part| Position { document: first + part.document as u64, offset: part.start as u64 };
+            let seen = all.get(at).map_or(Position::default(), place);
+            count::add_document(counts, &pipeline, &special, text, seen, go_on)
+        };
+        let states = self.counts.drain(..num_threads).collect();
+        let name = |document| format!("document {}: ", first + document as u64);
+        let (mut states, done) = share(py, (texts, parts), name, states, work);
+        self.counts.append(&mut states);
+        done
     }
 
     /// Adds pieces that are counted already.

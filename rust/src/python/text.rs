@@ -1,0 +1,134 @@
+//! Text that comes in: a `str` or UTF-8 bytes.
+//!
+//! A text is held by its Python object and read without the interpreter lock: `str` and `bytes` never change. What Python
+//! keeps in another form is written out as UTF-8 beside it, for as long as the call takes. Python would do that too, and
+//! keep the copy in the `str` for life.
+
+use std::ops::Deref;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::string::PyStringData;
+use pyo3::types::{PyBytes, PyString};
+
+use super::errors::{exception, raise};
+use crate::error::Error;
+
+/// What becomes of invalid bytes and of lone surrogates: an error, or U+FFFD.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Policy {
+    pub(super) replace_bytes: bool,
+    pub(super) replace_surrogates: bool,
+}
+
+impl From<(bool, bool)> for Policy {
+    fn from((replace_bytes, replace_surrogates): (bool, bool)) -> Self {
+        Self { replace_bytes, replace_surrogates }
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Text {
+    Ascii(PyBackedStr),
+    Utf8(Utf8),
+    Own(String),
+}
+
+/// Bytes that are UTF-8. Only `of_bytes` and `of_str` make them.
+#[derive(Debug)]
+pub(super) struct Utf8(PyBackedBytes);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Ascii(text) => text,
+            Self::Utf8(text) => text,
+            Self::Own(text) => text,
+        }
+    }
+}
+
+impl Deref for Utf8 {
+    type Target = str;
+
+    #[allow(unsafe_code)]
+    fn deref(&self) -> &str {
+        // SAFETY: checked by `of_bytes`, or written by Python's strict encoder in `of_str`; and a `bytes` never changes.
+        unsafe { std::str::from_utf8_unchecked(&self.0) }
+    }
+}
+
+impl Text {
+    pub(super) fn new(object: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            return Self::of_str(text, policy);
+        }
+        let py = object.py();
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Self::of_bytes(bytes, policy);
+        }
+        match PyBuffer::<u8>::get(object) {
+            Ok(buffer) => Self::of_bytes(&PyBytes::new(py, &buffer.to_vec(py)?), policy),
+            Err(_) => Err(PyTypeError::new_err(format!(
+                "text: expected str or UTF-8 bytes, found {}",
+                object.get_type().name()?
+            ))),
+        }
+    }
+
+    fn of_str(text: &Bound<'_, PyString>, policy: Policy) -> PyResult<Self> {
+        if is_ascii(text) {
+            return text.clone().try_into().map(Self::Ascii);
+        }
+        match text.encode_utf8() {
+            Ok(bytes) => Ok(Self::Utf8(Utf8(bytes.into()))),
+            Err(_) if policy.replace_surrogates => {
+                let units = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
+                Ok(Self::Own(units.call_method1("decode", ("utf-16", "replace"))?.extract()?))
+            }
+            Err(error) => {
+                let at: usize = error.value(text.py()).getattr("start")?.extract()?;
+                let message = format!("character {at}: expected text, found half of a surrogate pair");
+                let hint = "pass surrogates=\"replace\" to read it as U+FFFD";
+                Err(exception(text.py(), "TextError", &message, Some(hint)))
+            }
+        }
+    }
+
+    fn of_bytes(bytes: &Bound<'_, PyBytes>, policy: Policy) -> PyResult<Self> {
+        match std::str::from_utf8(bytes.as_bytes()) {
+            Ok(_) => Ok(Self::Utf8(Utf8(bytes.clone().into()))),
+            Err(_) if policy.replace_bytes => Ok(Self::Own(String::from_utf8_lossy(bytes.as_bytes()).into_owned())),
+            Err(error) => {
+                let offset = error.valid_up_to();
+                let byte = bytes.as_bytes().get(offset).copied().unwrap_or(0);
+                Err(raise(bytes.py(), &Error::InvalidUtf8 { offset, byte }, ""))
+            }
+        }
+    }
+}
+
+/// Whether `text` is ASCII, which Python keeps as the bytes of its UTF-8.
+#[allow(unsafe_code)]
+fn is_ascii(text: &Bound<'_, PyString>) -> bool {
+    // SAFETY: the characters of a `str` never change, and they are read before `text` is let go.
+    matches!(unsafe { text.data() }, Ok(PyStringData::Ucs1(bytes)) if bytes.is_ascii())
+}
+
+/// The text of each document; an error names the document, the first of which has the number `first`.
+pub(super) fn texts_of(objects: &[Bound<'_, PyAny>], policy: Policy, first: u64) -> PyResult<Vec<Text>> {
+    let text = |(at, object): (u64, &Bound<'_, PyAny>)| {
+        Text::new(object, policy).map_err(|error| {
+            let (py, value) = (object.py(), error.value(object.py()));
+            match value.getattr("hint").and_then(|hint| hint.extract::<Option<String>>()) {
+                Ok(hint) => exception(py, "TextError", &format!("document {at}: {value}"), hint.as_deref()),
+                Err(_) => error,
+            }
+        })
+    };
+    (first..).zip(objects).map(text).collect()
+}
