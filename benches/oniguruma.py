@@ -50,9 +50,17 @@ DEEPSEEK = (
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
     "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
 )
-# Digits and Punctuation of tokenizers as patterns.
-DIGIT = r"\p{N}"
-PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]+"
+# Digits and Punctuation of tokenizers as patterns: each knows the characters of a Unicode version of its own.
+DIGIT = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"
+PUNCTUATION = (
+    r"[!-/:-@\[-`{-~\p{P}\x{166D}\x{111C9}&&[^\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B4E}-\x{1B4F}"
+    r"\x{1B7D}-\x{1B7F}\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D}\x{10D6E}\x{10EAD}\x{10F55}-\x{10F59}"
+    r"\x{10F86}-\x{10F89}\x{113D4}-\x{113D5}\x{113D7}-\x{113D8}\x{1144B}-\x{1144F}\x{1145A}-\x{1145B}"
+    r"\x{1145D}\x{11660}-\x{1166C}\x{116B9}\x{1183B}\x{11944}-\x{11946}\x{119E2}\x{11A3F}-\x{11A46}"
+    r"\x{11A9A}-\x{11A9C}\x{11A9E}-\x{11AA2}\x{11B00}-\x{11B09}\x{11BE1}\x{11C41}-\x{11C45}"
+    r"\x{11C70}-\x{11C71}\x{11EF7}-\x{11EF8}\x{11F43}-\x{11F4F}\x{11FFF}\x{12FF1}-\x{12FF2}"
+    r"\x{16D6D}-\x{16D6F}\x{16E97}-\x{16E9A}\x{16FE2}\x{1E5FF}\x{1E95E}-\x{1E95F}]]+"
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ class Case:
 
 
 def cases() -> dict[str, Case]:
-    """By name: the published patterns, and the sequences of DeepSeek-V3, StarCoder and Falcon."""
+    """By name: the published patterns, and the sequences of DeepSeek-V3, StarCoder and Falcon (up to its ByteLevel)."""
     patterns = {name: dialects.oniguruma_from_rust(pattern) for name, pattern in sorted(_core.patterns().items())}
     clip = patterns.pop("clip")
     found = {name: case([split(pattern)], [pattern]) for name, pattern in patterns.items()}
@@ -81,7 +89,7 @@ def cases() -> dict[str, Case]:
     gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
     found["starcoder"] = case([pre_tokenizers.Digits(individual_digits=True), gpt2], [DIGIT, patterns["gpt2"]])
     falcon = pre_tokenizers.Punctuation("contiguous")
-    found["falcon, to its ByteLevel"] = case([falcon, gpt2], [PUNCTUATION, patterns["gpt2"]])
+    found["falcon-start"] = case([falcon, gpt2], [PUNCTUATION, patterns["gpt2"]])
     return found
 
 

@@ -56,3 +56,10 @@ def test_wrong_ids_take_the_figures_away():
     measured = encode.race("list", {"tiktoken": right, "wrong": wrong}, ["ab", "ab"], encode.num_bytes)
     assert measured["peers"]["wrong"] == {"error": "wrong"}
     assert len(measured["peers"]["tiktoken"]["wall"]) == 2
+
+
+def test_pieces_of_random_strings_are_those_of_oniguruma():
+    command = [sys.executable, BENCH.parent / "oniguruma.py", "--parts", "unicode,bytes", "--count", "500"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" 500 texts") == 2 * 14

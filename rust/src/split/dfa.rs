@@ -10,13 +10,14 @@
 
 use thiserror::Error;
 
+use super::ast::Ast;
 use super::chain::chain;
 use super::classes::{CharSet, Classes};
 use super::determinise::{Transducer, determinise};
 use super::minimise::{minimise, minimise_states};
 use super::nfa::Nfa;
 use super::one_pass::{self, OnePass};
-use super::parse::{Ast, parse};
+use super::parse::parse;
 use super::safe::SafePairs;
 use super::two_pass::{self, TwoPass};
 

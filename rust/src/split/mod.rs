@@ -1,10 +1,11 @@
 //! Splitting: text → pieces.
 //!
-//! `parse` reads a pattern, `classes` and `nfa` make it a prioritised automaton over character classes,
+//! `parse` reads a pattern into an `ast`, `classes` and `nfa` make it a prioritised automaton over character classes,
 //! `determinise` and `minimise` make that a transducer, `chain` makes those of a sequence one, `one_pass` runs it as a
 //! table. `two_pass` runs the patterns that no bounded table can split, `regex` those that do not compile at all.
 //! `safe` says where a text may be cut, `dfa` is the door to all of this, `patterns` holds the published patterns.
 
+mod ast;
 #[cfg(test)]
 mod cards;
 mod chain;

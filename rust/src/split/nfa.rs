@@ -4,8 +4,8 @@
 //! Following the branches in order from `root` is Perl-like backtracking. No cycle is free of `Char`
 //! nodes, since `parse` refuses loops over bodies that match nothing.
 
+use super::ast::{Ast, Behind, Look, SetId};
 use super::dfa::Unsupported;
-use super::parse::{Ast, Behind, Look, SetId};
 
 const MAX_NODES: usize = 2_000;
 const MAX_WORK: usize = 2_000_000;

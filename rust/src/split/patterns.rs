@@ -73,9 +73,25 @@ pub const DEEPSEEK_MAIN: &str = concat!(
 pub const BLOOM: &str = " ?[^(\\s|[.,!?\u{2026}\u{3002}\u{FF0C}\u{3001}\u{964}\u{6D4}\u{60C}])]+";
 pub const CLIP: &str = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+";
 pub const THREE_DIGITS: &str = "[0-9][0-9][0-9]";
-pub const DIGITS: &str = r"\p{N}+";
-pub const DIGIT: &str = r"\p{N}";
-pub const PUNCTUATION: &str = r"[!-/:-@\[-`{-~\p{P}]+";
+/// The numbers of the newer Unicode that tokenizers' Digits knows.
+macro_rules! digit {
+    ($suffix:expr) => {
+        concat!(r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]", $suffix)
+    };
+}
+
+pub const DIGITS: &str = digit!("+");
+pub const DIGIT: &str = digit!("");
+/// Punctuation of tokenizers is that of an older Unicode, and ASCII's symbols.
+pub const PUNCTUATION: &str = concat!(
+    r"[!-/:-@\[-`{-~\p{P}\x{166D}\x{111C9}&&[^\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B4E}-\x{1B4F}",
+    r"\x{1B7D}-\x{1B7F}\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D}\x{10D6E}\x{10EAD}\x{10F55}-\x{10F59}",
+    r"\x{10F86}-\x{10F89}\x{113D4}-\x{113D5}\x{113D7}-\x{113D8}\x{1144B}-\x{1144F}\x{1145A}-\x{1145B}",
+    r"\x{1145D}\x{11660}-\x{1166C}\x{116B9}\x{1183B}\x{11944}-\x{11946}\x{119E2}\x{11A3F}-\x{11A46}",
+    r"\x{11A9A}-\x{11A9C}\x{11A9E}-\x{11AA2}\x{11B00}-\x{11B09}\x{11BE1}\x{11C41}-\x{11C45}",
+    r"\x{11C70}-\x{11C71}\x{11EF7}-\x{11EF8}\x{11F43}-\x{11F4F}\x{11FFF}\x{12FF1}-\x{12FF2}",
+    r"\x{16D6D}-\x{16D6F}\x{16E97}-\x{16E9A}\x{16FE2}\x{1E5FF}\x{1E95E}-\x{1E95F}]]+",
+);
 
 /// Those that split text by themselves.
 pub const WHOLE: &[Published] = &[
