@@ -1,7 +1,7 @@
 //! What merging has found before: the ids of pieces.
 //!
 //! A piece of up to 15 bytes is one 16-byte key, its length in the top byte. Up to three ids lie beside the key, more
-//! in one shared list. Open addressing, at most three quarters full; at its budget the table is emptied and begins anew,
+//! in one shared list. Open addressing, at most half full; at its budget the table is emptied and begins anew,
 //! so memory is bounded whatever the text. It holds what the merges gave, so it never changes an id.
 
 use foldhash::fast::RandomState;
@@ -86,7 +86,7 @@ impl WordTable {
         if self.slot(key, hash).is_some() {
             return;
         }
-        if self.num_used >= self.slots.len() / 4 * 3 {
+        if self.num_used >= self.slots.len() / 2 {
             self.make_room();
         }
         let mut slot = Slot { key, ids: [0; INLINE], num_ids: ids.len() as u32 };
