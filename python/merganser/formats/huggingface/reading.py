@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from merganser.errors import FormatError
 from merganser.formats import files, strict_json
 from merganser.formats.huggingface import byte_level, components, models
 from merganser.formats.huggingface.table import PLACES
@@ -51,7 +50,6 @@ def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -
     truncation, padding = _read_truncation(top["truncation"]), _read_padding(top["padding"])
     nodes = _read_added_tokens(top["added_tokens"])
     pipeline = Pipeline(**{place: components.read(top[place], place) for place in PLACES})
-    _check_post_processor(top["post_processor"], pipeline)
     around = byte_level.around(pipeline)
     ids, make_model = _read_model(top["model"], is_byte_level=around is not None)
     added = _with_later([token for _, token in nodes], later, ids, _check_ids(ids, nodes))
@@ -64,13 +62,6 @@ def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -
 def _check_version(version: Node) -> None:
     if version.value not in (None, "1.0"):
         raise version.error('version "1.0"', hint="the file is from another generation of tokenizers")
-
-
-def _check_post_processor(node: Node, pipeline: Pipeline) -> None:
-    try:
-        components.template_of(pipeline.post_processor)
-    except FormatError as error:
-        raise FormatError(f"{node.file}: $.{error}") from error
 
 
 def _read_model(
