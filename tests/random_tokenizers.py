@@ -127,16 +127,17 @@ def random_json(rng: random.Random) -> Json:
     vocab, model = random_model(rng)
     root: Json = {"version": "1.0", "truncation": None, "padding": None}
     contents = rng.sample(CONTENTS, rng.choice([0, 0, 1, 2, 4]))
-    root["added_tokens"] = [_added(rng, content, vocab) for content in contents]
+    new = [content for content in contents if content not in vocab]
+    ids = {token: id for id, token in enumerate([*vocab, *new])}
+    root["added_tokens"] = [_added(rng, content, ids[content]) for content in contents]
     for place in PLACES:
         root[place] = None if rng.random() < 0.15 else random_component(rng, place, 0)
     root["model"] = model
     return root
 
 
-def _added(rng: random.Random, content: str, vocab: list[str]) -> Json:
+def _added(rng: random.Random, content: str, id: int) -> Json:
     flags = {flag: rng.random() < 0.3 for flag in ("single_word", "lstrip", "rstrip", "normalized")}
-    id = vocab.index(content) if content in vocab else len(vocab)
     return {"id": id, "content": content, **flags, "special": rng.random() < 0.5}
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from merganser import _core, engines, streaming, vocabularies
-from merganser.engines import MAX_ID, named_split
+from merganser.engines import named_split
 from merganser.errors import TextError, TokenIdError
 from merganser.extras import require
-from merganser.spec import AddedToken, CharacterPairModel, Spec, Split, TemplatePart, unpack
+from merganser.spec import MAX_ID, AddedToken, CharacterPairModel, Spec, Split, TemplatePart, unpack
 from merganser.streaming import DecodeStream, UnknownIds
 
 if TYPE_CHECKING:

@@ -126,7 +126,7 @@ def _token_and_id(node: Node) -> TemplatePart:
     items = list(node.items())
     if len(items) != 2:
         raise node.error("a token and its id")
-    return TemplatePart(name=items[0].string(), ids=(items[1].u32(),))
+    return TemplatePart(name=items[0].string(), ids=(items[1].id(),))
 
 
 _READERS: dict[str, Callable[[Node], Value]] = {
@@ -150,7 +150,7 @@ def _template_options(node: Node) -> tuple[tuple[str, Value], ...]:
         entry = entry_node.members("id", "ids", "tokens")
         if entry["id"].string() != name:
             raise entry["id"].error(f'"{name}"')
-        ids_by_name[name] = tuple(item.u32() for item in entry["ids"].items())
+        ids_by_name[name] = tuple(item.id() for item in entry["ids"].items())
         if len(entry["tokens"].array()) != len(ids_by_name[name]):
             raise entry["tokens"].error(f"as many tokens as ids, {len(ids_by_name[name])}")
     pair = tuple(_template_part(part, "AB", ids_by_name) for part in members["pair"].items())

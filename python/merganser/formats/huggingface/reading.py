@@ -11,8 +11,8 @@ from typing import Literal, TypeVar
 from merganser.formats import files, strict_json
 from merganser.formats.huggingface import byte_level, components, models
 from merganser.formats.huggingface.table import PLACES
-from merganser.formats.strict_json import MAX_U32, Node
-from merganser.spec import AddedToken, BytePairModel, Model, Padding, Pipeline, Spec, Truncation
+from merganser.formats.strict_json import Node
+from merganser.spec import MAX_ID, AddedToken, BytePairModel, Model, Padding, Pipeline, Spec, Truncation
 
 T = TypeVar("T")
 
@@ -110,12 +110,12 @@ def _read_added_token(node: Node) -> AddedToken:
     members = node.object()
     id, content = members.get("id"), members.get("content")
     flags = {flag: value for flag in _FLAGS if isinstance(value := members.get(flag), bool)}
-    if type(id) is int and 0 <= id <= MAX_U32 and isinstance(content, str) and len(flags) == len(members) - 2 == 5:
+    if type(id) is int and 0 <= id <= MAX_ID and isinstance(content, str) and len(flags) == len(members) - 2 == 5:
         return AddedToken(content=content, id=id, **flags)
     # There may be hundreds of thousands, so only for one that is wrong every place is worked out.
     checked = node.members("id", "content", *_FLAGS)
     flags = {flag: checked[flag].boolean() for flag in _FLAGS}
-    return AddedToken(content=checked["content"].string(), id=checked["id"].u32(), **flags)
+    return AddedToken(content=checked["content"].string(), id=checked["id"].id(), **flags)
 
 
 def _check_ids(ids: Mapping[str, int], added: Iterable[tuple[Node, AddedToken]]) -> int:
