@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from merganser.errors import FormatError
+from merganser.formats import json_floats
 from merganser.spec import MAX_ID
 
 MAX_U32 = (1 << 32) - 1
@@ -111,7 +112,10 @@ def parse(data: bytes, path: Path) -> Node:
     repeats: list[str] = []
     try:
         value = json.loads(
-            text, object_pairs_hook=lambda pairs: _object(pairs, repeats), parse_constant=_refuse_constant
+            text,
+            object_pairs_hook=lambda pairs: _object(pairs, repeats),
+            parse_constant=_refuse_constant,
+            parse_float=json_floats.read,
         )
         root = Node(path, "$", value)
         if repeats:

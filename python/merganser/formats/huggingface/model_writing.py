@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from json.encoder import encode_basestring  # pyright: ignore[reportUnknownVariableType]
 
+from merganser.formats import json_floats
 from merganser.formats.huggingface.components import Json
 from merganser.spec import (
     CharacterPairModel,
@@ -54,7 +55,7 @@ def spelled_model(model: Model, token_by_id: Mapping[int, str]) -> str:
     if isinstance(model, UnigramModel):
         scores = chain.from_iterable(struct.iter_unpack("<d", model.scores))
         pairs = zip(token_by_id.values(), scores, strict=True)
-        vocab = lines((f"[{encode_basestring(token)}, {score!r}]" for token, score in pairs), indent=6)
+        vocab = lines((f"[{encode_basestring(token)}, {json_floats.write(score)}]" for token, score in pairs), indent=6)
         return f'{head},\n    "vocab": [{vocab}]\n  }}'
     vocab = lines((f"{encode_basestring(token)}: {id}" for id, token in token_by_id.items()), indent=6)
     if not isinstance(model, CharacterPairModel):

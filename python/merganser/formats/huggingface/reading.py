@@ -143,11 +143,18 @@ def _with_later(
 ) -> tuple[AddedToken, ...]:
     """`added` and what is added later: a known token only with its flags, a new one with the id that it gets."""
     by_content = {token.content: token for token in added}
+    taken = set(ids.values())
     for wanted, token in later:
         known = by_content.get(token.content)
         if not token.content or (known is not None and wanted is None):
             continue
         id = known.id if known is not None else ids.get(token.content, next_id)
+        if known is None and token.content not in ids and id in taken:
+            raise FormatError(
+                f"added tokens: expected a free id for {token.content!r}, found {id}, which transformers gives it, "
+                "to be that of another token",
+                hint="the vocabulary has fewer tokens than ids: put this token into it",
+            )
         next_id = max(next_id, id + 1)
         if wanted not in (None, id):
             message = (
@@ -155,7 +162,7 @@ def _with_later(
             )
             warnings.warn(message, stacklevel=2)
         by_content[token.content] = replace(token, id=id)
-    return tuple(by_content.values())
+    return tuple(sorted(by_content.values(), key=lambda token: token.id))
 
 
 # Defaults of `prepare`
