@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from merganser.errors import FormatError
 from merganser.formats import files, strict_json
 from merganser.formats.huggingface import byte_level, components, models
 from merganser.formats.huggingface.table import PLACES
