@@ -465,20 +465,20 @@ def test_oniguruma_is_respelled_for_rust(oniguruma, rust):
 
 
 REFUSED = [
-    r"\b", r"a\Z", "(?i)a", "(?m:a)", "(?s:.)", "(?x: a)", "(?<n>a)", r"(a)\1", "(?#c)a", "a{2}?", "a{", "a**", "+a",
+    r"\b", "(?i)a", "(?m:a)", "(?s:.)", "(?x: a)", "(?<n>a)", r"(a)\1", "(?#c)a", "a{2}?", "a{", "a**", "+a",
     "[]a]", "[[:alpha:]]", "[a--b]", "[a~~b]", "[a-z-9]", "[z-a]", r"[a-\d]", r"\p{Foo}", r"\x{D800}", r"\x80", r"\R",
     "(?i:ß)", "(?i:.)", "(?i:ss)", "(?i:a[st]t)", "(?i:f(?:i))", "(?i:s{2})", "a*", "(a?)+", "(?=a)?b", "(?<=ab)c",
     "(a", "a)", "[a", "a||", "[^[^a]]", "a{5,2}", "a{1,100000}", "\0", r"\e", "(" * 200 + "a" + ")" * 200,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("pattern", [*REFUSED, r"\h", r"\<", r"[^\W]"])
+@pytest.mark.parametrize("pattern", [*REFUSED, r"a\b", r"a\B", r"a\Z", r"\h", r"\<", r"[^\W]"])
 def test_what_rust_may_mean_otherwise_is_refused(pattern):
     with pytest.raises(FormatError, match="expected a construct that means the same"):
         dialects.oniguruma_from_rust(pattern)
 
 
-@pytest.mark.parametrize("pattern", [*REFUSED, r"\w", r"\pL", r"\G"])
+@pytest.mark.parametrize("pattern", [*REFUSED, r"[\b]", r"\b+", r"\pL", r"\G"])
 def test_what_oniguruma_may_mean_otherwise_is_refused(pattern):
     with pytest.raises(FormatError, match="expected a construct that means the same"):
         dialects.rust_from_oniguruma(pattern)
@@ -532,6 +532,16 @@ CLASSES += [
     r"[^\p{L}[a-c一-龥]]",
     r"[a-z&&[^aeiou]&&\p{L}]",
 ]
+
+
+WORDS = [r"\w", r"\W+", r"\w+|[^\w\s]+", r"\b.", r"\b\w{1,9}\b", r".\B", r"\W\b", r"\s+\Z", r"\n\Z|x", r"\p{Letter}"]
+
+
+@pytest.mark.parametrize("pattern", WORDS)
+def test_a_word_of_oniguruma_is_the_same_in_rust(pattern):
+    signs = "²³¹¼½¾ªµº·×÷\u200c\u200d_\n'\u0301漢"
+    texts = [code_points(), *(f"a{sign}b {sign}" for sign in signs), *ENDS]
+    assert rust_matches(dialects.rust_from_oniguruma(pattern), *texts) == oniguruma_matches(pattern, *texts)
 
 
 def test_classes_hold_the_same_code_points_in_both_dialects():
