@@ -277,6 +277,14 @@ def test_a_saved_folder_is_locked_and_loads(tmp_path, model):
         mg.load(tmp_path)
 
 
+def test_a_vocabulary_that_lacks_characters_can_be_saved(tmp_path):
+    tok = mg.Tokenizer(spec_of(json_of(model=UNIGRAM | {"unk_id": None})))
+    with pytest.raises(mg.TextError):
+        tok.encode("Hello, world!")
+    tok.save(tmp_path)
+    assert mg.load(tmp_path).encode("ab") == [3]
+
+
 # Reading whole, in every part of the Tokenizer
 
 

@@ -174,7 +174,7 @@ def _goes_forward(steps: Sequence[Component]) -> bool:
         elif is_joined:
             if step.type != "Strip" or step["stop"] != 0:
                 return False
-        elif step.type == "BPEDecoder" or (step.type == "Replace" and not _leaves_byte_tokens(step)):
+        elif step.type in ("BPEDecoder", "CTC") or (step.type == "Replace" and not _leaves_byte_tokens(step)):
             return False
     return True
 

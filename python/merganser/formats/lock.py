@@ -10,11 +10,12 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from merganser.errors import FormatError
+from merganser.errors import FormatError, TextError
 from merganser.formats import files, strict_json
 from merganser.formats.coverage import matches_every_character
 from merganser.formats.dialects import oniguruma_from_rust
@@ -72,8 +73,15 @@ def make(spec: Spec, encode: Encode, unicode_versions: tuple[str, str], *, origi
         tie_break=known.tie_break,
         split=names[0] if len(names) == 1 else None,
         unicode_versions=unicode_versions,
-        golden=tuple((text, tuple(encode(text))) for text in GOLDEN_TEXTS),
+        golden=tuple(_golden(encode)),
     )
+
+
+def _golden(encode: Encode) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The texts with their ids, but for those that the vocabulary has no tokens for."""
+    for text in GOLDEN_TEXTS:
+        with suppress(TextError):
+            yield text, tuple(encode(text))
 
 
 def write(lock: Lock, path: Path) -> None:
