@@ -37,9 +37,17 @@ from merganser.formats.regex_syntax import (
 )
 
 _JOINERS = r"\x{200C}\x{200D}"
+# Outside a set, and for `\b`, Oniguruma counts six signs of Latin-1 in.
+_ONIGURUMA_WORD = rf"[[\w&&[^{_JOINERS}]]²³¹¼½¾]"
 _RUST_TO_ONIGURUMA = {"^": r"\A", "$": r"\z"}
 # Oniguruma has a line start behind a line feed, but none at the end of the text.
-_ONIGURUMA_TO_RUST = {"^": r"(?m:^)(?!\z)", "$": "(?m:$)"}
+_ONIGURUMA_TO_RUST = {
+    "^": r"(?m:^)(?!\z)",
+    "$": "(?m:$)",
+    r"\Z": r"(?=\n?\z)",
+    r"\b": f"(?:(?<={_ONIGURUMA_WORD})(?!{_ONIGURUMA_WORD})|(?<!{_ONIGURUMA_WORD})(?={_ONIGURUMA_WORD}))",
+    r"\B": f"(?:(?<={_ONIGURUMA_WORD})(?={_ONIGURUMA_WORD})|(?<!{_ONIGURUMA_WORD})(?!{_ONIGURUMA_WORD}))",
+}
 # Two letters that Oniguruma, ignoring case, takes for one: ß, ﬀ, ﬁ, ﬂ, ﬆ.
 _FOLDED_PAIRS = frozenset(["ss", "ff", "fi", "fl", "st"])
 
@@ -209,15 +217,16 @@ class _Writer:
         match item:
             case Anchor(text):
                 return (_RUST_TO_ONIGURUMA if self.source == "rust" else _ONIGURUMA_TO_RUST).get(text, text)
+            case Shorthand("w") if self.source == "oniguruma":
+                return _ONIGURUMA_WORD
+            case Shorthand("W") if self.source == "oniguruma":
+                return f"[^{_ONIGURUMA_WORD}]"
             case Group(opener, branches):
                 return f"{opener}{self.branches(branches)})"
             case Repeat():
                 return self.repeat(item)
             case Dot():
                 return "."
-            case Shorthand("w" | "W") if self.source == "oniguruma":
-                # Outside a set Oniguruma counts six signs of Latin-1 in, among them ² and ½.
-                raise _Checks(self.pattern).refusal(f"`\\{item.letter}` outside a set")
             case Shorthand("w" | "W" | "h" | "H"):
                 inside = self.set_item(item)
                 return inside if inside.startswith("[") else f"[{inside}]"

@@ -27,6 +27,18 @@ SCRIPTS = frozenset(
         "Tibetan",
     )
 )
+_LONG_NAMES = {
+    "Letter": "L",
+    "Mark": "M",
+    "Number": "N",
+    "Punctuation": "P",
+    "Symbol": "S",
+    "Separator": "Z",
+    "Uppercase_Letter": "Lu",
+    "Lowercase_Letter": "Ll",
+    "Decimal_Number": "Nd",
+    "Space_Separator": "Zs",
+}
 PROPERTIES = CATEGORIES | SCRIPTS | set("LMNPSZC")
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a"}
@@ -82,7 +94,7 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    r"""`^`, `$`, `\A` or `\z`."""
+    r"""`^`, `$`, `\A`, `\z` or, in Oniguruma, `\Z`, `\b` and `\B`."""
 
     text: str
 
@@ -257,7 +269,7 @@ class _Parser:
             return Shorthand(letter)
         if letter in "pP":
             return self.property(letter, start)
-        if letter in "Az":
+        if letter in "Az" or (letter in "ZbB" and self.dialect == "oniguruma"):
             return Anchor("\\" + letter)
         if letter in _CONTROLS:
             return Character("\\" + letter, _CONTROLS[letter])
@@ -276,11 +288,12 @@ class _Parser:
             return Property(short[0], negated=letter == "P")
         caret = r"(\^?)" if self.dialect == "oniguruma" and letter == "p" else "()"
         found = self.match(r"\{" + caret + r"(\w+)\}")
-        if found is None or found[2] not in PROPERTIES:
+        name = _LONG_NAMES.get(found[2], found[2]) if found else ""
+        if found is None or name not in PROPERTIES:
             raise self.unsupported(
                 self.pattern[start : self.place] if found else self.pattern[start : start + 8], start
             )
-        return Property(found[2], negated=letter == "P" or bool(found[1]))
+        return Property(name, negated=letter == "P" or bool(found[1]))
 
     def code_point(self, letter: str, start: int) -> Character:
         two_digits = r"[0-7][0-9A-Fa-f]" if letter == "x" else r"[0-9A-Fa-f]{4}"

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import cast
 
 from merganser.errors import FormatError
+from merganser.formats import json_floats
+from merganser.spec import MAX_ID
 
 MAX_U32 = (1 << 32) - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -78,6 +80,12 @@ class Node:
             raise self.error("true or false")
         return self.value
 
+    def id(self) -> int:
+        """The number, an id that the engine takes."""
+        if type(self.value) is not int or not 0 <= self.value <= MAX_ID:
+            raise self.error(f"an integer from 0 to {MAX_ID}")
+        return self.value
+
     def u32(self) -> int:
         """The number, an integer that fits an id."""
         if type(self.value) is not int or not 0 <= self.value <= MAX_U32:
@@ -104,7 +112,10 @@ def parse(data: bytes, path: Path) -> Node:
     repeats: list[str] = []
     try:
         value = json.loads(
-            text, object_pairs_hook=lambda pairs: _object(pairs, repeats), parse_constant=_refuse_constant
+            text,
+            object_pairs_hook=lambda pairs: _object(pairs, repeats),
+            parse_constant=_refuse_constant,
+            parse_float=json_floats.read,
         )
         root = Node(path, "$", value)
         if repeats:

@@ -12,6 +12,7 @@ use super::errors::guarded;
 use super::text::{Text, texts_of};
 use super::threads::{interruptible, parts_of, share, threads};
 use crate::bpe::encode::{Bpe, Scratch};
+use crate::chain::Forbidden;
 use crate::decode::UnknownIds;
 use crate::error::{Error, Result};
 use crate::pieces::{Added, Pipeline};
@@ -23,7 +24,33 @@ const SHORT_BYTES: usize = 8 << 10;
 
 /// The added tokens that one call looks for.
 #[pyclass(frozen)]
-pub(super) struct Allowed(Arc<Added>);
+pub(super) struct Allowed(AllowedBy);
+
+/// What an engine or a chain has prepared.
+enum AllowedBy {
+    Engine(Arc<Added>),
+    Chain(Forbidden),
+}
+
+impl Allowed {
+    fn by_engine(&self, py: Python<'_>) -> PyResult<&Arc<Added>> {
+        guarded(py, || match &self.0 {
+            AllowedBy::Engine(added) => Ok(added),
+            AllowedBy::Chain(_) => Err(Error::Spec("allowed: expected what this engine allows".into())),
+        })
+    }
+
+    pub(super) fn by_chain(&self) -> Option<&Forbidden> {
+        match &self.0 {
+            AllowedBy::Chain(forbidden) => Some(forbidden),
+            AllowedBy::Engine(_) => None,
+        }
+    }
+}
+
+pub(super) fn allowed_by_chain(forbidden: Forbidden) -> Allowed {
+    Allowed(AllowedBy::Chain(forbidden))
+}
 
 #[pyclass(frozen)]
 pub(super) struct Engine {
@@ -89,7 +116,7 @@ impl Engine {
         guarded(py, || {
             let names: Option<HashSet<&str>> = names.as_ref().map(|names| names.iter().map(String::as_str).collect());
             let added = self.tokenizer.allow(|content| names.as_ref().is_none_or(|names| names.contains(content)));
-            Ok(Allowed(Arc::new(added?)))
+            Ok(Allowed(AllowedBy::Engine(Arc::new(added?))))
         })
     }
 
@@ -176,9 +203,10 @@ impl Engine {
         unit: &str,
     ) -> PyResult<Bound<'py, PyList>> {
         let text = Text::new(text, replace.into())?;
+        let allowed = allowed.by_engine(py)?;
         let mut scratch = self.tokenizer.lend();
         let spans = interruptible(py, |go_on| {
-            let mut spans = self.tokenizer.spans(&text, &allowed.0, &mut scratch, go_on)?;
+            let mut spans = self.tokenizer.spans(&text, allowed, &mut scratch, go_on)?;
             in_units(&text, &mut spans, unit);
             Ok(spans)
         });
@@ -201,7 +229,8 @@ impl Engine {
         replace: (bool, bool),
     ) -> PyResult<Bound<'py, PyList>> {
         let text = Text::new(text, replace.into())?;
-        let found = interruptible(py, |go_on| self.tokenizer.pieces(&text, &allowed.0, go_on))?;
+        let allowed = allowed.by_engine(py)?;
+        let found = interruptible(py, |go_on| self.tokenizer.pieces(&text, allowed, go_on))?;
         let pieces = PyList::empty(py);
         for (at, (start, end)) in found.into_iter().enumerate() {
             check_signals(py, at << 3)?;
@@ -213,7 +242,8 @@ impl Engine {
     /// The last place, in characters, where `text` may be cut and encoded in two, whatever text follows.
     fn last_safe_cut(&self, py: Python<'_>, text: &Bound<'_, PyString>, allowed: &Allowed) -> PyResult<Option<usize>> {
         let text = Text::new(text.as_any(), (false, true).into())?;
-        let cut = guarded(py, || Ok(self.tokenizer.last_safe_cut(&text, &allowed.0)))?;
+        let allowed = allowed.by_engine(py)?;
+        let cut = guarded(py, || Ok(self.tokenizer.last_safe_cut(&text, allowed)))?;
         Ok(cut.and_then(|cut| text.get(..cut)).map(|before| before.chars().count()))
     }
 
@@ -316,18 +346,19 @@ impl Engine {
                 Ok(ids)
             });
         }
+        let allowed = allowed.by_engine(py)?;
         // The scratch is lent and given back with the interpreter lock held.
         let mut scratch = self.tokenizer.lend();
         let done = if text.len() < SHORT_BYTES {
             guarded(py, || {
                 let mut ids = Vec::with_capacity(text.len() / 3 + 8);
-                self.tokenizer.encode_into(&text, &allowed.0, &mut scratch, &mut ids, &mut || true)?;
+                self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, &mut || true)?;
                 Ok(ids)
             })
         } else {
             interruptible(py, |go_on| {
                 let mut ids = Vec::with_capacity(text.len() / 4);
-                self.tokenizer.encode_into(&text, &allowed.0, &mut scratch, &mut ids, go_on)?;
+                self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, go_on)?;
                 Ok(ids)
             })
         };
@@ -344,15 +375,16 @@ impl Engine {
         num_threads: Option<usize>,
         name: impl Fn(usize) -> String,
     ) -> PyResult<Vec<PartIds>> {
+        let allowed = allowed.by_engine(py)?;
         let parts = guarded(py, || {
-            py.detach(|| Ok(parts_of(&texts, |text| self.tokenizer.safe_parts(text, &allowed.0, PART_BYTES))))
+            py.detach(|| Ok(parts_of(&texts, |text| self.tokenizer.safe_parts(text, allowed, PART_BYTES))))
         })?;
         let num_threads = threads(num_threads, parts.len());
         let states = (0..num_threads)
             .map(|_| Encoded { scratch: self.tokenizer.lend(), ids: Vec::new(), parts: Vec::new() })
             .collect();
         let (texts, parts) = (Arc::new(texts), Arc::new(parts));
-        let (tokenizer, added) = (Arc::clone(&self.tokenizer), Arc::clone(&allowed.0));
+        let (tokenizer, added) = (Arc::clone(&self.tokenizer), Arc::clone(allowed));
         let work = move |at, text: &str, state: &mut Encoded, go_on: &mut dyn FnMut() -> bool| {
             let start = state.ids.len();
             tokenizer.encode_into(text, &added, &mut state.scratch, &mut state.ids, go_on)?;
@@ -382,11 +414,7 @@ impl Engine {
         unknown_ids: &str,
         skip_special_tokens: bool,
     ) -> PyResult<Vec<u8>> {
-        let unknown = match unknown_ids {
-            "replace" => UnknownIds::Replace,
-            "skip" => UnknownIds::Skip,
-            _ => UnknownIds::Error,
-        };
+        let unknown: UnknownIds = unknown_ids.into();
         let max_id = self.tokenizer.decoder().num_ids().saturating_sub(1) as u32;
         let ids = ids_of(ids, max_id, unknown)?;
         let decoder = self.tokenizer.decoder();

@@ -1,9 +1,10 @@
 //! The Python module `merganser._core`: translates, and decides nothing.
 //!
-//! `engine` encodes and decodes, `training` counts and learns, `threads` shares texts among threads and listens for
-//! Ctrl-C, `text` takes text in, `convert` takes other values in and gives them out, `errors` makes exceptions of errors
-//! and of panics.
+//! `engine` encodes and decodes, `chain` does so for every component of tokenizer.json, `training` counts and learns,
+//! `threads` shares texts among threads and listens for Ctrl-C, `text` takes text in, `convert` takes other values in and
+//! gives them out, `errors` makes exceptions of errors and of panics.
 
+mod chain;
 mod convert;
 mod engine;
 mod errors;
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 
+use chain::Chain;
 use engine::{Allowed, Engine};
 use training::PieceCounter;
 
@@ -24,7 +26,7 @@ const PART_BYTES: usize = 256 << 10;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Allowed, Engine, PieceCounter, patterns, unicode_version};
+    use super::{Allowed, Chain, Engine, PieceCounter, patterns, unicode_version};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
