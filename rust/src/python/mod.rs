@@ -1,8 +1,9 @@
 //! The Python module `merganser._core`: translates, and decides nothing.
 //!
-//! `engine` encodes and decodes, `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
+//! `engine` encodes and decodes, `chain` does so for every component of tokenizer.json, `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
 //! `convert` takes values in and gives them out, `errors` makes exceptions of errors and of panics.
 
+mod chain;
 mod convert;
 mod engine;
 mod errors;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 
+use chain::Chain;
 use engine::{Allowed, Engine};
 use training::PieceCounter;
 
@@ -22,7 +24,7 @@ const PART_BYTES: usize = 256 << 10;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Allowed, Engine, PieceCounter, patterns, unicode_version};
+    use super::{Allowed, Chain, Engine, PieceCounter, patterns, unicode_version};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
