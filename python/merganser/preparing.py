@@ -6,22 +6,25 @@ is kept between calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from merganser import rows
+from merganser import _core, rows
 from merganser.errors import TextError
-from merganser.rows import Cut, Pad, Row, Side, Step, Strategy
+from merganser.rows import Cut, Frame, Pad, Row, Step
+from merganser.spec import ByteLevel, Component, Padding, Spec, Template, TemplatePart, Truncation
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+Text = str | bytes
 Span = tuple[int, int]
 
+# Invalid UTF-8 is an error, lone surrogates are replaced.
+_POLICY = (False, True)
+
 _NO_OFFSETS = "pass offsets=True to `prepare`"
-_STRATEGIES = ("longest_first", "only_first", "only_second")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +133,12 @@ class PreparedBatch:
     rows: tuple[Prepared, ...]
     samples: list[int]
 
+    @classmethod
+    def of(cls, rows: Sequence[Prepared]) -> PreparedBatch:
+        """The batch of one row a text, each followed by its overflow."""
+        windows = [(sample, window) for sample, row in enumerate(rows) for window in (row, *row.overflow)]
+        return cls(rows=tuple(window for _, window in windows), samples=[sample for sample, _ in windows])
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -178,7 +187,9 @@ class PreparedBatch:
 
         shape = (len(self.rows), max(lengths, default=0))
         names = ["ids", "type_ids", "attention_mask", "special_tokens_mask"]
-        arrays = {name: np.array([getattr(row, name) for row in self.rows], dtype=dtype).reshape(shape) for name in names}
+        arrays: dict[str, NDArray[Any]] = {
+            name: np.array([getattr(row, name) for row in self.rows], dtype=dtype).reshape(shape) for name in names
+        }
         if self.rows and self.rows[0].offsets is not None:
             arrays["offsets"] = np.array([row.offsets for row in self.rows], dtype=dtype).reshape(*shape, 2)
         return arrays | {"samples": np.array(self.samples, dtype=dtype)}
@@ -193,26 +204,55 @@ class Encoded(NamedTuple):
     margins: list[Span] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Truncation:
-    """How many tokens a row may have, and what is cut off of longer ones."""
+def checked_texts(
+    texts: Iterable[Text | Sequence[Text]], name: str, *, is_split_into_words: bool
+) -> list[Text] | list[list[Text]]:
+    """`texts` as a list of texts, or of lists of words.
 
-    max_length: int
-    strategy: Strategy = "longest_first"
-    stride: int = 0
-    side: Side = "right"
+    Raises `TypeError` where one is no text, naming it.
+    """
+    if isinstance(texts, str | bytes):
+        raise TypeError(f"{name}: expected texts, found a {type(texts).__name__}; `prepare` takes one")
+    found: list[Any] = []
+    for number, text in enumerate(texts):
+        if is_split_into_words and not isinstance(text, str | bytes):
+            words = list(text)
+            if all(isinstance(word, str | bytes) for word in words):  # pyright: ignore[reportUnnecessaryIsInstance]
+                found.append(words)
+                continue
+        elif not is_split_into_words and isinstance(text, str | bytes):
+            found.append(text)
+            continue
+        expected = "a list of words, for is_split_into_words" if is_split_into_words else "a text"
+        hint = "" if is_split_into_words else "; `prepare_batch` takes many, is_split_into_words=True a list of words"
+        raise TypeError(f"{name}: document {number}: expected {expected}, found {type(text).__name__}{hint}")
+    return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Padding:
-    """To which length rows are filled up (None: that of the longest), on which side, and with what."""
+def encode(
+    texts: list[Text] | list[list[Text]], engine: _core.Engine | _core.Chain, allowed: _core.Allowed
+) -> list[Encoded]:
+    """The ids of each text; each word of one that comes in words is encoded alone."""
+    each = [text if isinstance(text, list) else [text] for text in texts]
+    ids = iter(engine.encode_batch([word for words in each for word in words], allowed, _POLICY, None))
+    return [Encoded([id for _ in words for id in next(ids)]) for words in each]
 
-    length: int | None = None
-    multiple_of: int | None = None
-    side: Side = "right"
-    id: int = 0
-    type_id: int = 0
-    token: str = "[PAD]"
+
+def trace(text: Text | list[Text], chain: _core.Chain, allowed: _core.Allowed) -> Encoded:
+    """A text, or one that comes in words, with offsets and word ids."""
+    ids, offsets, words, margins = chain.untrimmed(text, allowed, _POLICY)
+    return Encoded(ids, offsets, list(words), margins or None)
+
+
+def paired(sides: Sequence[Sequence[Encoded]]) -> list[tuple[Encoded, ...]]:
+    """Each text with its pair, where there are pairs.
+
+    Raises `ValueError` where there are more of ones than of the others.
+    """
+    numbers = [len(side) for side in sides]
+    if len(set(numbers)) > 1:
+        raise ValueError(f"pairs: expected {numbers[0]}, one a text, found {numbers[1]}")
+    return list(zip(*sides, strict=True))
 
 
 def prepared(
@@ -235,7 +275,7 @@ def prepared(
         except TextError as error:
             if len(texts) == 1:
                 raise
-            raise TextError(f"text {number}: {error}", hint=error.hint) from None
+            raise TextError(f"document {number}: {error}", hint=error.hint) from None
     if padding is not None and done:
         length = max(map(len, done)) if padding.length is None else padding.length
         length += -length % (padding.multiple_of or 1)
@@ -294,3 +334,41 @@ def _frozen(row: Row) -> Prepared:
         places=row.places,
         overflow=tuple(_frozen(window) for window in row.overflow),
     )
+
+
+def steps_of(spec: Spec) -> tuple[Step, ...]:
+    """The steps of the post-processor."""
+    if spec.pipeline is not None:
+        processor = spec.pipeline.post_processor
+        return () if processor is None else tuple(map(_step, processor.steps()))
+    offsets, template = spec.offsets, spec.template
+    if offsets is not None and template is not None and (frame := _roberta(template, offsets)) is not None:
+        return (frame,)
+    return tuple(step for step in (offsets, template) if step is not None)
+
+
+def _step(component: Component) -> Step:
+    options = dict(component.options)
+    if component.type == "TemplateProcessing":
+        single, pair = (cast("tuple[TemplatePart, ...]", options[name]) for name in ("single", "pair"))
+        return Template(single=single, pair=pair)
+    trim = ByteLevel(
+        add_prefix_space=bool(options.get("add_prefix_space")), trim_offsets=bool(options.get("trim_offsets"))
+    )
+    if component.type == "ByteLevel":
+        return trim
+    cls, sep = (cast("TemplatePart", options[name]).ids or (0,) for name in ("cls", "sep"))
+    return Frame(cls=cls[0], sep=sep[0], roberta=trim if component.type == "RobertaProcessing" else None)
+
+
+def _roberta(template: Template, offsets: ByteLevel) -> Frame | None:
+    """RoBERTa's post-processor, which a byte-level Spec holds as a template of its form and the trimming of offsets."""
+    match template:
+        case Template(
+            single=(TemplatePart(ids=(cls,), type_id=0), TemplatePart(name="A"), TemplatePart(ids=(sep,))), pair=pair
+        ) if [(part.ids, part.type_id) for part in pair] == [
+            (ids, 0) for ids in ((cls,), None, (sep,), (sep,), None, (sep,))
+        ]:
+            return Frame(cls=cls, sep=sep, roberta=offsets)
+        case _:
+            return None

@@ -17,7 +17,7 @@ Strategy = Literal["longest_first", "only_first", "only_second"]
 Side = Literal["left", "right"]
 
 # Of ids, type ids, special-tokens mask and attention mask; then, where asked for, offsets, word ids and margins.
-_FIELDS, _TRACED = 4, 7
+_FIELDS, _WITH_MARGINS = 4, 7
 
 
 class Row:
@@ -106,9 +106,7 @@ def truncate(rows: list[Row], cut: Cut) -> list[Row]:
             f"have to cut, found {lengths[target]}",
             hint='pass truncation="longest_first", or a greater max_length',
         )
-    return [
-        _windows(row, len(row) - excess, cut) if place == target else row for place, row in enumerate(rows)
-    ]
+    return [_windows(row, len(row) - excess, cut) if place == target else row for place, row in enumerate(rows)]
 
 
 def _longest_first(lengths: list[int], total: int) -> list[int]:
@@ -288,7 +286,7 @@ def _between(row: Row, before: list[int], sep: int, type_id: int) -> Row:
 
 def _trim(row: Row, step: ByteLevel) -> None:
     """Leaves the white space at the ends of tokens out of their offsets, but for the space that a prefix put there."""
-    if not step.trim_offsets or len(row.columns) < _TRACED:
+    if not step.trim_offsets or len(row.columns) < _WITH_MARGINS:
         return
     offsets, margins = row.columns[4], row.columns[6]
     row.columns[4] = [
