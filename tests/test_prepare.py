@@ -16,7 +16,23 @@ import merganser as mg
 FIELDS = ("ids", "type_ids", "attention_mask", "special_tokens_mask", "offsets", "word_ids", "sequence_ids")
 BY_TOKEN = ("token_to_chars", "token_to_word", "token_to_sequence")
 BY_PLACE = ("char_to_token", "char_to_word", "word_to_tokens", "word_to_chars")
-WORDS = ["ab", "abc", " a", "  a b", "é", "e\u0301", "<mask>", " <mask> ", "<s>", "cab", "zz", "a,b", "", "ab\n", "日本"]
+WORDS = [
+    "ab",
+    "abc",
+    " a",
+    "  a b",
+    "é",
+    "e\u0301",
+    "<mask>",
+    " <mask> ",
+    "<s>",
+    "cab",
+    "zz",
+    "a,b",
+    "",
+    "ab\n",
+    "日本",
+]
 
 
 # Tokenizers: three models with every post-processor.
@@ -35,7 +51,24 @@ def byte_level(*, add_prefix_space: bool) -> tokenizers.Tokenizer:
 
 
 def word_piece() -> tokenizers.Tokenizer:
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "##a", "##b", "##c", "ab", "##ab", "e", ",", "cab", "日"]
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "a",
+        "b",
+        "c",
+        "##a",
+        "##b",
+        "##c",
+        "ab",
+        "##ab",
+        "e",
+        ",",
+        "cab",
+        "日",
+    ]
     tok = tokenizers.Tokenizer(models.WordPiece({word: id for id, word in enumerate(words)}, unk_token="[UNK]"))
     tok.normalizer = normalizers.BertNormalizer()
     tok.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -45,7 +78,16 @@ def word_piece() -> tokenizers.Tokenizer:
 
 
 def unigram() -> tokenizers.Tokenizer:
-    pieces = [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), ("▁", -2.0), ("a", -2.5), ("b", -2.5), ("▁ab", -3.0), ("c", -4.0)]
+    pieces = [
+        ("<unk>", 0.0),
+        ("<s>", 0.0),
+        ("</s>", 0.0),
+        ("▁", -2.0),
+        ("a", -2.5),
+        ("b", -2.5),
+        ("▁ab", -3.0),
+        ("c", -4.0),
+    ]
     tok = tokenizers.Tokenizer(models.Unigram(pieces, 0, byte_fallback=False))
     tok.pre_tokenizer = pre_tokenizers.Metaspace()
     tok.decoder = tokenizers.decoders.Metaspace()
@@ -86,7 +128,12 @@ def every() -> list[tuple[tokenizers.Tokenizer, mg.Tokenizer]]:
     from pathlib import Path
 
     rng, found = random.Random(5), []
-    for make in (lambda: byte_level(add_prefix_space=True), lambda: byte_level(add_prefix_space=False), word_piece, unigram):
+    for make in (
+        lambda: byte_level(add_prefix_space=True),
+        lambda: byte_level(add_prefix_space=False),
+        word_piece,
+        unigram,
+    ):
         for processor in post_processors(rng):
             theirs = make()
             if processor is not None:

@@ -12,9 +12,7 @@ from merganser import _core, engines, preparing, streaming, vocabularies
 from merganser.engines import MAX_ID, named_split
 from merganser.errors import TextError, TokenIdError
 from merganser.extras import require
-from merganser.prepare_options import Options, Side, Strategy
-from merganser.preparing import Prepared, PreparedBatch
-from merganser.rows import Step
+from merganser.preparing import Options, Prepared, PreparedBatch, Side, Step, Strategy
 from merganser.spec import AddedToken, CharacterPairModel, Spec, Split, Template, unpack
 from merganser.streaming import DecodeStream, UnknownIds
 

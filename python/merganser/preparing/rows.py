@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from merganser.errors import TextError
+from merganser.preparing.options import Side, Strategy
 from merganser.spec import ByteLevel, Template
 
-Strategy = Literal["longest_first", "only_first", "only_second"]
-Side = Literal["left", "right"]
 
 # Of ids, type ids, special-tokens mask and attention mask; then, where asked for, offsets, word ids and margins.
 _FIELDS, _WITH_MARGINS = 4, 7
