@@ -229,7 +229,13 @@ def test_every_field_is_as_in_tokenizers(seed):
             batch = ours.prepare_batch(texts, pairs, allow_special="all", offsets=True, overflow=True, **options)
         except mg.TextError:
             continue  # See the tests of errors.
-        expected = [window for row in theirs_of(theirs, texts, pairs, options) for window in windows(row)]
+        try:
+            expected = [window for row in theirs_of(theirs, texts, pairs, options) for window in windows(row)]
+        except ValueError:
+            # Theirs counts the special tokens against the stride though it adds none.
+            assert options["stride"]
+            assert not options["add_special_tokens"]
+            continue
         for row, encoding in zip(batch.rows, expected, strict=True):
             assert fields(row) == fields(encoding), (texts, pairs, options, theirs.post_processor)
         compared += len(expected)

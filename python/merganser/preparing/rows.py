@@ -14,7 +14,6 @@ from merganser.errors import TextError
 from merganser.preparing.options import Side, Strategy
 from merganser.spec import ByteLevel, Template
 
-
 # Of ids, type ids, special-tokens mask and attention mask; then, where asked for, offsets, word ids and margins.
 _FIELDS, _WITH_MARGINS = 4, 7
 

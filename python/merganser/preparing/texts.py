@@ -64,7 +64,7 @@ def encode(
 def trace(text: Text | list[Text], chain: _core.Chain, allowed: _core.Allowed) -> Encoded:
     """A text, or one that comes in words, with offsets and word ids."""
     ids, offsets, words, margins = chain.untrimmed(text, allowed, _POLICY)
-    return Encoded(ids, offsets, list(words), margins or None)
+    return Encoded(ids, offsets, list(words), margins or [(0, 0)] * len(ids))
 
 
 def paired(sides: Sequence[Sequence[Encoded]]) -> list[tuple[Encoded, ...]]:

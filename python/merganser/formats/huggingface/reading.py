@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from merganser.errors import FormatError
 from merganser.formats import files, strict_json
 from merganser.formats.huggingface import byte_level, components, models
 from merganser.formats.huggingface.table import PLACES
 from merganser.formats.strict_json import MAX_U32, Node
-from merganser.spec import AddedToken, Model, Padding, Pipeline, Spec, Truncation
+from merganser.spec import AddedToken, BytePairModel, Model, Padding, Pipeline, Spec, Truncation
 
 T = TypeVar("T")
 
 _FLAGS = ("special", "normalized", "single_word", "lstrip", "rstrip")
+_MEMBERS = ("id", "content", *_FLAGS)
 _STRATEGIES: dict[str, Literal["longest_first", "only_first", "only_second"]] = {
     "LongestFirst": "longest_first",
     "OnlyFirst": "only_first",
@@ -34,8 +37,11 @@ def read(path: Path) -> Spec:
     return from_json(strict_json.parse(data, path))
 
 
-def from_json(root: Node) -> Spec:
-    """The Spec that a parsed tokenizer.json holds: byte-level BPE without a pipeline, whatever else with one."""
+def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -> Spec:
+    """The Spec that a parsed tokenizer.json holds: byte-level BPE without a pipeline, whatever else with one.
+
+    `later` are tokens that are added to those of the file, with the ids that they ought to have.
+    """
     if "model" not in root.object():
         hint = "a vocab.json needs its merges.txt beside it, or a tokenizer.json"
         raise root.error(
@@ -44,17 +50,16 @@ def from_json(root: Node) -> Spec:
     top = root.members("model", optional=("version", "truncation", "padding", "added_tokens", *PLACES))
     _check_version(top["version"])
     truncation, padding = _read_truncation(top["truncation"]), _read_padding(top["padding"])
-    nodes = _read_added_tokens(top["added_tokens"])
-    added = tuple(token for _, token in nodes)
+    written = _read_added_tokens(top["added_tokens"])
     pipeline = Pipeline(**{place: components.read(top[place], place) for place in PLACES})
     _check_post_processor(top["post_processor"], pipeline)
     around = byte_level.around(pipeline)
-    model, ids = _read_model(top["model"], added, is_byte_level=around is not None)
-    _check_ids(ids, nodes)
-    kept = around if model[0] == "bytes" else None
-    if kept is None:
-        return Spec(model=model[1], added_tokens=added, pipeline=pipeline, truncation=truncation, padding=padding)
-    return Spec(model=model[1], added_tokens=added, truncation=truncation, padding=padding, **kept._asdict())
+    ids, make_model = _read_model(top["model"], is_byte_level=around is not None)
+    added = _with_later(written, later, ids, _check_ids(ids, written, top["added_tokens"]))
+    model = make_model(added)
+    if around is None or not isinstance(model, BytePairModel):
+        return Spec(model=model, added_tokens=added, pipeline=pipeline, truncation=truncation, padding=padding)
+    return Spec(model=model, added_tokens=added, truncation=truncation, padding=padding, **around._asdict())
 
 
 def _check_version(version: Node) -> None:
@@ -70,73 +75,116 @@ def _check_post_processor(node: Node, pipeline: Pipeline) -> None:
 
 
 def _read_model(
-    node: Node, added: Iterable[AddedToken], *, is_byte_level: bool
-) -> tuple[tuple[Literal["bytes", "characters"], Model], Mapping[str, int]]:
-    """The model, of bytes where it and what is around it are, and the id of each token as it is spelled."""
+    node: Node, *, is_byte_level: bool
+) -> tuple[Mapping[str, int], Callable[[tuple[AddedToken, ...]], Model]]:
+    """The id of each token as it is spelled, and what gives the model beside added tokens: of bytes, where it is."""
     kind = models.kind_of(node)
-    if kind == "Unigram":
-        model, ids = models.read_unigram(node)
-        return ("characters", model), ids
     if kind != "BPE":
-        model, ids = models.read_words(node, kind)
-        return ("characters", model), ids
+        model, ids = models.read_unigram(node) if kind == "Unigram" else models.read_words(node, kind)
+        return ids, lambda _: model
     members = models.members_of(node, "BPE")
     models.check_options(members)
     ids = models.read_ids(members["vocab"])
     prefix = members["continuing_subword_prefix"]
     pairs, used = models.read_merges(members["merges"], ids, "" if prefix.value is None else prefix.string())
-    if is_byte_level and (of_bytes := byte_level.model(members, ids, pairs, used, added)) is not None:
-        return ("bytes", of_bytes), ids
-    return ("characters", models.character_pairs(members, ids, pairs)), ids
+
+    def make(added: tuple[AddedToken, ...]) -> Model:
+        of_bytes = byte_level.model(members, ids, pairs, used, added) if is_byte_level else None
+        return models.character_pairs(members, ids, pairs) if of_bytes is None else of_bytes
+
+    return ids, make
 
 
 # Added tokens
 
 
-def _read_added_tokens(tokens: Node) -> list[tuple[Node, AddedToken]]:
-    found: list[tuple[Node, AddedToken]] = []
+def _read_added_tokens(tokens: Node) -> list[AddedToken]:
+    found: list[AddedToken] = []
     content_by_id: dict[int, str] = {}
     contents: set[str] = set()
-    for node in tokens.items() if tokens.value is not None else ():
-        token = _read_added_token(node)
-        if not token.content:
-            raise node.at("content", token.content).error("a string that is not empty")
+    for index, value in enumerate(tokens.array() if tokens.value is not None else ()):
+        # There may be hundreds of thousands, so only for one that is wrong its place is worked out.
+        token = _plain_added_token(value) or _read_added_token(tokens.item(index))
         if token.content in contents:
-            raise node.at("content", token.content).error("a content that no other added token has")
+            node = tokens.item(index).at("content", token.content)
+            raise node.error("a content that no other added token has")
         if token.id in content_by_id:
-            raise node.at("id", token.id).error(f"an id of its own, not that of {content_by_id[token.id]!r}")
+            node = tokens.item(index).at("id", token.id)
+            raise node.error(f"an id of its own, not that of {content_by_id[token.id]!r}")
         contents.add(token.content)
         content_by_id[token.id] = token.content
-        found.append((node, token))
+        found.append(token)
     return found
 
 
+def _plain_added_token(value: object) -> AddedToken | None:
+    """The added token, if all is as it should be."""
+    if not isinstance(value, dict) or len(cast("dict[str, object]", value)) != len(_MEMBERS):
+        return None
+    id, content, *flags = map(cast("dict[str, object]", value).get, _MEMBERS)
+    if type(id) is not int or not 0 <= id <= MAX_U32 or not isinstance(content, str) or not content:
+        return None
+    if any(type(flag) is not bool for flag in flags):
+        return None
+    special, normalized, single_word, lstrip, rstrip = cast("list[bool]", flags)
+    return AddedToken(
+        content=content,
+        id=id,
+        special=special,
+        normalized=normalized,
+        single_word=single_word,
+        lstrip=lstrip,
+        rstrip=rstrip,
+    )
+
+
 def _read_added_token(node: Node) -> AddedToken:
-    members = node.object()
-    id, content = members.get("id"), members.get("content")
-    flags = {flag: value for flag in _FLAGS if isinstance(value := members.get(flag), bool)}
-    if type(id) is int and 0 <= id <= MAX_U32 and isinstance(content, str) and len(flags) == len(members) - 2 == 5:
-        return AddedToken(content=content, id=id, **flags)
-    # There may be hundreds of thousands, so only for one that is wrong every place is worked out.
-    checked = node.members("id", "content", *_FLAGS)
+    checked = node.members(*_MEMBERS)
     flags = {flag: checked[flag].boolean() for flag in _FLAGS}
-    return AddedToken(content=checked["content"].string(), id=checked["id"].u32(), **flags)
+    content, id = checked["content"].string(), checked["id"].u32()
+    if not content:
+        raise node.at("content", content).error("a string that is not empty")
+    return AddedToken(content=content, id=id, **flags)
 
 
-def _check_ids(ids: Mapping[str, int], added: Iterable[tuple[Node, AddedToken]]) -> None:
-    """Hugging Face takes an added token's id from the vocabulary or, where it is not there, the next free one."""
+def _check_ids(ids: Mapping[str, int], added: Iterable[AddedToken], nodes: Node) -> int:
+    """Hugging Face takes an added token's id from the vocabulary or, where it is not there, the next free one.
+
+    Gives the next.
+    """
     next_id = len(ids)
     taken = set(ids.values())
-    for node, token in added:
+    for index, token in enumerate(added):
         is_new = token.content not in ids
         given = next_id if is_new else ids[token.content]
         if token.id != given:
             why = "the next after $.model.vocab, whatever the file says" if is_new else "that $.model.vocab gives it"
             hint = "Hugging Face numbers added tokens itself: put this one into $.model.vocab with its id"
-            raise node.at("id", token.id).error(f"{given}, {why}", hint=hint)
+            raise nodes.item(index).at("id", token.id).error(f"{given}, {why}", hint=hint)
         if is_new and token.id in taken:
-            raise node.at("id", token.id).error("an id that no other token has")
+            raise nodes.item(index).at("id", token.id).error("an id that no other token has")
         next_id = max(next_id, given + 1)
+    return next_id
+
+
+def _with_later(
+    added: list[AddedToken], later: Iterable[tuple[int | None, AddedToken]], ids: Mapping[str, int], next_id: int
+) -> tuple[AddedToken, ...]:
+    """`added` and what is added later: a known token only with its flags, a new one with the id that it gets."""
+    by_content = {token.content: token for token in added}
+    for wanted, token in later:
+        known = by_content.get(token.content)
+        if not token.content or (known is not None and wanted is None):
+            continue
+        id = known.id if known is not None else ids.get(token.content, next_id)
+        next_id = max(next_id, id + 1)
+        if wanted not in (None, id):
+            message = (
+                f"tokenizer_config.json: the token {token.content!r} gets the id {id}, as in transformers, not {wanted}"
+            )
+            warnings.warn(message, stacklevel=2)
+        by_content[token.content] = replace(token, id=id)
+    return tuple(by_content.values())
 
 
 # Defaults of `prepare`
