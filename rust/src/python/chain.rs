@@ -1,6 +1,7 @@
 //! `Chain`: a tokenizer that runs a tokenizer.json as it is written.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -53,8 +54,8 @@ impl Chain {
     /// What to look for: every added token that is not special, and the special ones of these names (None: all).
     fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
         guarded(py, || {
-            let is_allowed =
-                |content: &str| names.as_ref().is_none_or(|names| names.iter().any(|name| name == content));
+            let names: Option<HashSet<String>> = names.map(HashSet::from_iter);
+            let is_allowed = |content: &str| names.as_ref().is_none_or(|names| names.contains(content));
             Ok(allowed_by_chain(self.0.forbid(is_allowed)))
         })
     }

@@ -1,6 +1,7 @@
 //! `Engine`: a tokenizer that encodes and decodes.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
@@ -94,8 +95,8 @@ impl Engine {
     /// What to look for: every added token that is not special, and the special ones of these names (None: all).
     fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
         guarded(py, || {
-            let is_allowed =
-                |content: &str| names.as_ref().is_none_or(|names| names.iter().any(|name| name == content));
+            let names: Option<HashSet<String>> = names.map(HashSet::from_iter);
+            let is_allowed = |content: &str| names.as_ref().is_none_or(|names| names.contains(content));
             self.tokenizer.allow(is_allowed).map(|added| Allowed(AllowedBy::Engine(added)))
         })
     }

@@ -124,7 +124,7 @@ def _plain_added_token(value: object) -> AddedToken | None:
     id, content, *flags = map(cast("dict[str, object]", value).get, _MEMBERS)
     if type(id) is not int or not 0 <= id <= MAX_U32 or not isinstance(content, str) or not content:
         return None
-    if any(type(flag) is not bool for flag in flags):
+    if set(map(type, flags)) != {bool}:
         return None
     special, normalized, single_word, lstrip, rstrip = cast("list[bool]", flags)
     return AddedToken(
