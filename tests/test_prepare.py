@@ -10,7 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 import tokenizers
-from tokenizers import models, normalizers, pre_tokenizers, processors
+from small_tokenizers import byte_level, saved, unigram, word_piece
+from tokenizers import processors
 
 import merganser as mg
 
@@ -36,65 +37,7 @@ WORDS = [
 ]
 
 
-# Tokenizers: three models with every post-processor.
-
-
-def byte_level(*, add_prefix_space: bool) -> tokenizers.Tokenizer:
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    merges = [("a", "b"), ("Ġ", "a"), ("Ġ", "Ġ"), ("ab", "c"), ("Ġa", "b")]
-    vocab = {token: id for id, token in enumerate([*alphabet, *("".join(pair) for pair in merges)])}
-    tok = tokenizers.Tokenizer(models.BPE(vocab, merges))
-    tok.normalizer = normalizers.NFC()
-    tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
-    tok.decoder = tokenizers.decoders.ByteLevel()
-    tok.add_special_tokens([tokenizers.AddedToken("<mask>", lstrip=True, normalized=False), "<s>", "</s>"])
-    return tok
-
-
-def word_piece() -> tokenizers.Tokenizer:
-    words = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "a",
-        "b",
-        "c",
-        "##a",
-        "##b",
-        "##c",
-        "ab",
-        "##ab",
-        "e",
-        ",",
-        "cab",
-        "日",
-    ]
-    tok = tokenizers.Tokenizer(models.WordPiece({word: id for id, word in enumerate(words)}, unk_token="[UNK]"))
-    tok.normalizer = normalizers.BertNormalizer()
-    tok.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tok.decoder = tokenizers.decoders.WordPiece()
-    tok.add_special_tokens(["[PAD]", "[CLS]", "[SEP]", "<mask>"])
-    return tok
-
-
-def unigram() -> tokenizers.Tokenizer:
-    pieces = [
-        ("<unk>", 0.0),
-        ("<s>", 0.0),
-        ("</s>", 0.0),
-        ("▁", -2.0),
-        ("a", -2.5),
-        ("b", -2.5),
-        ("▁ab", -3.0),
-        ("c", -4.0),
-    ]
-    tok = tokenizers.Tokenizer(models.Unigram(pieces, 0, byte_fallback=False))
-    tok.pre_tokenizer = pre_tokenizers.Metaspace()
-    tok.decoder = tokenizers.decoders.Metaspace()
-    tok.add_special_tokens(["<s>", "</s>"])
-    tok.add_tokens(["<mask>"])
-    return tok
+# Every model with every post-processor.
 
 
 def post_processors(rng: random.Random) -> list[processors.PostProcessor | None]:
@@ -305,11 +248,6 @@ def test_every_output_is_as_in_transformers(seed):
 
 
 # Arguments, errors, arrays.
-
-
-def saved(tok: tokenizers.Tokenizer, path) -> mg.Tokenizer:
-    tok.save(str(path))
-    return mg.load(path)
 
 
 @pytest.fixture
