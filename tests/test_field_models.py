@@ -1,4 +1,4 @@
-"""Public bug reports on added tokens, normalizers, offsets, WordPiece and odd files, tried on the models they were of."""
+"""Public bug reports on added tokens, normalizers, offsets, WordPiece and odd files, on the models they were of."""
 
 import json
 import time
