@@ -534,6 +534,8 @@ class Tokenizer:
         added = list(self.spec.added_tokens)
         content_by_id = {token.id: token.content for token in reversed(added)}
         for content, id in special_tokens.items():
+            if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"special_tokens: expected texts with their ids, found {type(content).__name__}")
             if not content:
                 raise TokenIdError(f"special token {id}: expected a text to match, found an empty one")
             if not 0 <= id <= MAX_ID:
