@@ -42,8 +42,13 @@ MAY_USE = {
     "packed": set(),
     "prefetch": set(),
     "bpe": {"error", "vocabulary", "count", "split", "packed", "prefetch"},
+    "models": {"error", "vocabulary"},
+    "chain": {"error", "decode", "models", "special", "split"},
     "tokenizer": {"error", "pieces", "bpe", "decode", "special", "split", "vocabulary"},
-    "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"},
+    "python": {
+        *("error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"),
+        *("chain", "models"),
+    },
 }
 
 

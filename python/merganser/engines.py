@@ -10,13 +10,11 @@ from typing import TypeAlias
 
 from merganser import _core
 from merganser.errors import FormatError
-from merganser.spec import AddedToken, ByteLevel, CharacterPairModel, Pipeline, Spec, Split, UnigramModel
+from merganser.spec import MAX_ID, AddedToken, ByteLevel, CharacterPairModel, Pipeline, Spec, Split, UnigramModel
 
 Engine: TypeAlias = "_core.Engine | _core.Chain"
 AddedTokenFields: TypeAlias = tuple[str, int, bool, bool, bool, bool, bool]
 
-# The engine's tables reach up to here.
-MAX_ID = (1 << 24) - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias, cast
 
 from merganser.errors import FormatError
 
+# The tables of the engine reach up to here.
+MAX_ID = (1 << 24) - 1
 _MAX_SHOWN = 64
 _MAX_SHOWN_ITEMS = 8
 
@@ -321,7 +323,7 @@ class Surroundings:
     chat_templates: tuple[tuple[str, str], ...] = ()
     padding_side: Literal["left", "right"] | None = None
     truncation_side: Literal["left", "right"] | None = None
-    clean_up_tokenization_spaces: bool | None = None
+    clean_up_tokenization_spaces: bool = False
     model_input_names: tuple[str, ...] | None = None
 
     __repr__ = _short_repr

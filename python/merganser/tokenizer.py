@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from merganser import _core, engines, preparing, streaming, vocabularies
-from merganser.engines import MAX_ID, named_split
+from merganser.engines import named_split
 from merganser.errors import TextError, TokenIdError
 from merganser.extras import require
 from merganser.preparing import Options, Prepared, PreparedBatch, Side, Step, Strategy
-from merganser.spec import AddedToken, CharacterPairModel, Spec, Split, Template, unpack
+from merganser.spec import MAX_ID, AddedToken, CharacterPairModel, Spec, Split, TemplatePart, unpack
 from merganser.streaming import DecodeStream, UnknownIds
 
 if TYPE_CHECKING:
@@ -753,9 +753,9 @@ class Tokenizer:
         return ids if template is None else list(_fill(template, ids))
 
     @cached_property
-    def _template(self) -> Template | None:
+    def _template(self) -> tuple[TemplatePart, ...] | None:
         if self.spec.pipeline is None:
-            return self.spec.template
+            return None if self.spec.template is None else self.spec.template.single
         from merganser.formats import huggingface
 
         return huggingface.template_of(self.spec.pipeline.post_processor)
@@ -800,8 +800,8 @@ def checked_threads(num_threads: int) -> int:
     return min(num_threads, _MAX_THREADS)
 
 
-def _fill(template: Template, ids: list[int]) -> Iterator[int]:
-    for part in template.single:
+def _fill(template: Iterable[TemplatePart], ids: list[int]) -> Iterator[int]:
+    for part in template:
         yield from ids if part.ids is None else part.ids
 
 

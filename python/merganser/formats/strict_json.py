@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from merganser.errors import FormatError
+from merganser.spec import MAX_ID
 
 MAX_U32 = (1 << 32) - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -80,6 +81,12 @@ class Node:
             return default
         if not isinstance(self.value, bool):
             raise self.error("true or false")
+        return self.value
+
+    def id(self) -> int:
+        """The number, an id that the engine takes."""
+        if type(self.value) is not int or not 0 <= self.value <= MAX_ID:
+            raise self.error(f"an integer from 0 to {MAX_ID}")
         return self.value
 
     def u32(self) -> int:

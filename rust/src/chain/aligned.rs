@@ -68,9 +68,13 @@ impl Aligned {
         self.range
     }
 
-    /// The original bytes behind `start..end`, which is not empty.
+    /// The original bytes behind `start..end`, which is not empty. Where they are not tracked that is so only for text
+    /// that has not changed.
     pub fn origin(&self, start: usize, end: usize) -> Origin {
-        if self.tracks { joined(&self.origins, start, end) } else { self.range }
+        if self.tracks {
+            return joined(&self.origins, start, end);
+        }
+        Origin { start: self.range.start + start as u32, end: self.range.start + end as u32 }
     }
 
     /// Makes `characters` the text. Beside each stands what it is: 0 for one that replaces the next old character, 1 for
@@ -112,9 +116,15 @@ impl Aligned {
         if end == 0 { None } else { Some(first.unwrap_or(end)..end) }
     }
 
+    /// Whether a change that changes nothing leaves this as it is: all of it came from the original text, or nobody
+    /// asks. Otherwise Hugging Face puts the text in once more.
+    pub fn is_attached(&self) -> bool {
+        self.origins.first().is_none_or(|origin| !origin.is_empty()) && !(self.tracks && self.range.is_empty())
+    }
+
     /// Keeps the characters that `keep` wants.
     pub fn filter(&mut self, keep: impl Fn(char) -> bool) {
-        if self.text.chars().all(&keep) {
+        if self.is_attached() && self.text.chars().all(&keep) {
             return;
         }
         if !self.tracks {
@@ -137,6 +147,9 @@ impl Aligned {
 
     /// Puts `change` of it in the place of each character.
     pub fn map(&mut self, change: impl Fn(char) -> char) {
+        if self.is_attached() && self.text.chars().all(|c| change(c) == c) {
+            return;
+        }
         let text = std::mem::take(&mut self.text);
         self.with_text(&text, |aligned| aligned.transform(text.chars().map(|c| (change(c), 0)), 0));
     }

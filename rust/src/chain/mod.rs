@@ -90,8 +90,7 @@ pub struct Scratch {
 }
 
 impl Chain {
-    /// `components` and `model` are JSON text as in tokenizer.json, the vocabulary is of spelled tokens, `scores` are one
-    /// a token for Unigram, `merges` pairs of ids for BPE.
+    /// `components` is JSON text: those of tokenizer.json by their names, where a missing one is none.
     pub fn new(components: &str, model: Model, added: Vec<AddedToken>) -> Result<Self> {
         let components: Components =
             serde_json::from_str(components).map_err(|error| Error::Spec(format!("components: {error}")))?;
@@ -135,6 +134,10 @@ impl Chain {
                 token.content = aligned.text().to_owned();
             }
             self.spelled.insert(token.id, token.content.clone());
+            if token.content.is_empty() {
+                // Normalization left nothing to match: such a token only decodes.
+                continue;
+            }
             if token.normalized { normalized.push(token) } else { original.push(token) }
         }
         self.original = Matcher::new(original)?;

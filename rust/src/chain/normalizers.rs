@@ -115,7 +115,7 @@ impl Normalizer {
                 text.map(|c| if c.is_whitespace() { ' ' } else { c });
             }
             Self::SpaceChinese => {
-                if text.text().chars().any(is_chinese) {
+                if !text.is_attached() || text.text().chars().any(is_chinese) {
                     let spaced =
                         |c| if is_chinese(c) { [Some(' '), Some(c), Some(' ')] } else { [Some(c), None, None] };
                     text.flat_map(|c| spaced(c).into_iter().flatten());
@@ -125,7 +125,7 @@ impl Normalizer {
             Self::StripAccents => text.filter(|c| !is_combining(c)),
             Self::Strip { left, right } => strip(text, *left, *right),
             Self::Form(form) => {
-                if !is_in(*form, text.text()) {
+                if !text.is_attached() || !is_in(*form, text.text()) {
                     let changes = form.of(text.text());
                     text.transform(changes, 0);
                 }

@@ -11,7 +11,6 @@ use super::pieces::{Piece, Pieces};
 use super::{Chain, Forbidden};
 use crate::error::Result;
 use crate::models::Token;
-use crate::tokenizer::TokenSpan;
 
 /// A post-processor as tokenizer.json writes it, as far as it changes offsets.
 #[derive(Debug, Deserialize)]
@@ -170,8 +169,8 @@ impl Chain {
         })
     }
 
-    /// The tokens of `text` with the bytes of it that they come from.
-    pub fn spans(&self, text: &str, forbidden: &Forbidden) -> Result<Vec<TokenSpan>> {
+    /// The tokens of `text`: id, and start and end of the bytes that it comes from.
+    pub fn spans(&self, text: &str, forbidden: &Forbidden) -> Result<Vec<(u32, usize, usize)>> {
         let mut spans = Vec::new();
         self.with_scratch(|scratch| {
             self.for_each(text, forbidden, true, scratch, &mut || true, &mut |pieces, piece, tokens| {
@@ -179,7 +178,7 @@ impl Chain {
                 let added = piece.added.map(|id| Token { id, ..whole });
                 for token in added.iter().chain(tokens) {
                     let (start, end) = bytes_of(pieces, piece, token);
-                    spans.push(TokenSpan { id: token.id, start, end });
+                    spans.push((token.id, start, end));
                 }
             })
         })?;
@@ -188,8 +187,12 @@ impl Chain {
 
     /// How much white space, real or spelled, a token begins and ends with, in characters.
     fn spaces(&self, piece: &str, token: &Token) -> (usize, usize) {
-        let spelled = if token.is_text { piece.get(token.start as usize..token.end as usize) } else { None };
-        let spelled = spelled.or_else(|| self.spelled(token.id)).unwrap_or_default();
+        let spelled = if token.is_text {
+            piece.get(token.start as usize..token.end as usize)
+        } else {
+            self.model.vocabulary().token(token.id).and_then(|token| std::str::from_utf8(token).ok())
+        };
+        let spelled = spelled.unwrap_or_default();
         let is_space = |c: &char| *c == byte_alphabet::SPACE || c.is_whitespace();
         (spelled.chars().take_while(is_space).count(), spelled.chars().rev().take_while(is_space).count())
     }

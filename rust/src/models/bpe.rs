@@ -1,7 +1,8 @@
 //! BPE over spelled characters: merge the leftmost pair of lowest rank until no pair has one.
 //!
 //! Equals Hugging Face's BPE (`tokenizers` 0.23, bpe/model.rs) with every option, in n log n for a piece of n
-//! characters. The byte-level twin, without the options, is `crate::bpe::encode`.
+//! characters. The byte-level twin, without the options, is
+//! `bpe/encode.rs`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -184,9 +184,9 @@ impl Chain {
         let units = (unit != "byte").then(|| Units::new(&text, size));
         let token = |id| PyBytes::new(py, self.0.spelled(id).unwrap_or_default().as_bytes());
         let place = |start, end| units.as_ref().map_or((start, end), |units| units.touched(start, end));
-        let tokens = spans.into_iter().map(|span| {
-            let (start, end) = place(span.start, span.end);
-            (span.id, token(span.id), start, end)
+        let tokens = spans.into_iter().map(|(id, start, end)| {
+            let (start, end) = place(start, end);
+            (id, token(id), start, end)
         });
         Ok(tokens.collect())
     }

@@ -33,8 +33,8 @@ _CLASSES = (
 
 
 def looks_like_vocab(data: bytes) -> bool:
-    """Whether this is a vocab.txt: lines of tokens, `[UNK]` among the first hundreds of them."""
-    return b"[UNK]" in data[: 1 << 16].split() and data.lstrip()[:1] != b"{"
+    """Whether this is a vocab.txt: lines of tokens, BERT's special ones among the first thousands of them."""
+    return {b"[UNK]", b"[CLS]", b"[SEP]"}.issubset(data[: 1 << 16].split())
 
 
 def roles_of(beside: SideFiles) -> tuple[tuple[str, str], ...]:

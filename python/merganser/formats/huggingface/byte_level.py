@@ -100,7 +100,11 @@ def _post_processor(components: Sequence[Component]) -> tuple[Template | None, B
             )
         else:
             return None
-    return template, offsets
+    parts = (*template.single, *template.pair) if template else ()
+    has_one_meaning = len({part.name for part in parts if part.ids}) == len(
+        {(part.name, part.ids) for part in parts if part.ids}
+    )
+    return (template, offsets) if has_one_meaning else None
 
 
 def model(

@@ -12,7 +12,7 @@ from merganser.errors import FormatError
 from merganser.formats.dialects import rust_from_oniguruma
 from merganser.formats.huggingface.table import COMPONENTS, PLACES, REQUIRED, Option, Place
 from merganser.formats.strict_json import Node
-from merganser.spec import Component, Pipeline, Template, TemplatePart, Value
+from merganser.spec import Component, Pipeline, TemplatePart, Value
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -126,7 +126,7 @@ def _token_and_id(node: Node) -> TemplatePart:
     items = list(node.items())
     if len(items) != 2:
         raise node.error("a token and its id")
-    return TemplatePart(name=items[0].string(), ids=(items[1].u32(),))
+    return TemplatePart(name=items[0].string(), ids=(items[1].id(),))
 
 
 _READERS: dict[str, Callable[[Node], Value]] = {
@@ -150,7 +150,7 @@ def _template_options(node: Node) -> tuple[tuple[str, Value], ...]:
         entry = entry_node.members("id", "ids", "tokens")
         if entry["id"].string() != name:
             raise entry["id"].error(f'"{name}"')
-        ids_by_name[name] = tuple(item.u32() for item in entry["ids"].items())
+        ids_by_name[name] = tuple(item.id() for item in entry["ids"].items())
         if len(entry["tokens"].array()) != len(ids_by_name[name]):
             raise entry["tokens"].error(f"as many tokens as ids, {len(ids_by_name[name])}")
     pair = tuple(_template_part(part, "AB", ids_by_name) for part in members["pair"].items())
@@ -237,21 +237,19 @@ def _part(part: TemplatePart) -> Json:
     return {kind: {"id": part.name, "type_id": part.type_id}}
 
 
-# What surrounds one text and two
+# What surrounds a text
 
 
-def template_of(post_processor: Component | None) -> Template | None:
-    """What the steps of a post-processor put around one text and around two; None where they put nothing.
+def template_of(post_processor: Component | None) -> tuple[TemplatePart, ...] | None:
+    """What the steps of a post-processor put around one text; None where they put nothing.
 
-    Raises `FormatError` where the original has no answer: a TemplateProcessing after another that left over two parts.
+    Raises `FormatError` where the original has no answer: a TemplateProcessing after one that left over two parts.
     """
-    rows = {"A": [[TemplatePart(name="A")]]}
-    rows["AB"] = [*rows["A"], [TemplatePart(name="B", type_id=1)]]
+    rows = [[TemplatePart(name="A")]]
     framing = [step for step in (post_processor.steps() if post_processor else ()) if step.type != "ByteLevel"]
     for step in framing:
-        rows = {key: _framed(row, step) for key, row in rows.items()}
-    single, pair = (tuple(part for row in rows[key] for part in row) for key in ("A", "AB"))
-    return Template(single=single, pair=pair) if framing else None
+        rows = _framed(rows, step)
+    return tuple(part for row in rows for part in row) if framing else None
 
 
 def _framed(rows: list[list[TemplatePart]], step: Component) -> list[list[TemplatePart]]:

@@ -10,8 +10,8 @@ from operator import add, gt
 from typing import Literal, TypeAlias, cast
 
 from merganser.errors import FormatError
-from merganser.formats.strict_json import MAX_U32, Node
-from merganser.spec import CharacterPairModel, UnigramModel, Vocabulary, WordLevelModel, WordPieceModel, pack
+from merganser.formats.strict_json import Node
+from merganser.spec import MAX_ID, CharacterPairModel, UnigramModel, Vocabulary, WordLevelModel, WordPieceModel, pack
 
 Kind: TypeAlias = Literal["BPE", "Unigram", "WordPiece", "WordLevel"]
 SpelledModel: TypeAlias = CharacterPairModel | UnigramModel | WordPieceModel | WordLevelModel
@@ -62,9 +62,9 @@ def read_ids(vocab: Node) -> dict[str, int]:
     ids = vocab.object()
     checked = cast("dict[str, int]", dict(ids))
     values = checked.values()
-    if ids and (set(map(type, values)) != {int} or min(values) < 0 or max(values) > MAX_U32):
+    if ids and (set(map(type, values)) != {int} or min(values) < 0 or max(values) > MAX_ID):
         for token, id in ids.items():
-            vocab.at(token, id).u32()
+            vocab.at(token, id).id()
     if len(set(checked.values())) != len(checked):
         raise _shared_id(vocab, checked)
     return checked

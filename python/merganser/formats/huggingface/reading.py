@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from merganser.errors import FormatError
 from merganser.formats import files, strict_json
 from merganser.formats.huggingface import byte_level, components, models
 from merganser.formats.huggingface.table import PLACES
-from merganser.formats.strict_json import MAX_U32, Node
-from merganser.spec import AddedToken, BytePairModel, Model, Padding, Pipeline, Spec, Truncation
+from merganser.formats.strict_json import Node
+from merganser.spec import MAX_ID, AddedToken, BytePairModel, Model, Padding, Pipeline, Spec, Truncation
 
 T = TypeVar("T")
 
@@ -52,7 +51,6 @@ def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -
     truncation, padding = _read_truncation(top["truncation"]), _read_padding(top["padding"])
     written = _read_added_tokens(top["added_tokens"])
     pipeline = Pipeline(**{place: components.read(top[place], place) for place in PLACES})
-    _check_post_processor(top["post_processor"], pipeline)
     around = byte_level.around(pipeline)
     ids, make_model = _read_model(top["model"], is_byte_level=around is not None)
     added = _with_later(written, later, ids, _check_ids(ids, written, top["added_tokens"]))
@@ -65,13 +63,6 @@ def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -
 def _check_version(version: Node) -> None:
     if version.value not in (None, "1.0"):
         raise version.error('version "1.0"', hint="the file is from another generation of tokenizers")
-
-
-def _check_post_processor(node: Node, pipeline: Pipeline) -> None:
-    try:
-        components.template_of(pipeline.post_processor)
-    except FormatError as error:
-        raise FormatError(f"{node.file}: $.{error}") from error
 
 
 def _read_model(
@@ -122,7 +113,7 @@ def _plain_added_token(value: object) -> AddedToken | None:
     if not isinstance(value, dict) or len(cast("dict[str, object]", value)) != len(_MEMBERS):
         return None
     id, content, *flags = map(cast("dict[str, object]", value).get, _MEMBERS)
-    if type(id) is not int or not 0 <= id <= MAX_U32 or not isinstance(content, str) or not content:
+    if type(id) is not int or not 0 <= id <= MAX_ID or not isinstance(content, str) or not content:
         return None
     if set(map(type, flags)) != {bool}:
         return None
@@ -141,7 +132,7 @@ def _plain_added_token(value: object) -> AddedToken | None:
 def _read_added_token(node: Node) -> AddedToken:
     checked = node.members(*_MEMBERS)
     flags = {flag: checked[flag].boolean() for flag in _FLAGS}
-    content, id = checked["content"].string(), checked["id"].u32()
+    content, id = checked["content"].string(), checked["id"].id()
     if not content:
         raise node.at("content", content).error("a string that is not empty")
     return AddedToken(content=content, id=id, **flags)

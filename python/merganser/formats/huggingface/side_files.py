@@ -145,7 +145,7 @@ def _surroundings(
         chat_templates=tuple(_templates(folder, members.get("chat_template")).items()),
         padding_side=_side(members.get("padding_side")),
         truncation_side=_side(members.get("truncation_side")),
-        clean_up_tokenization_spaces=None if clean_up is None or clean_up.value is None else clean_up.boolean(),
+        clean_up_tokenization_spaces=clean_up is not None and clean_up.boolean(default=False),
         model_input_names=None if names is None else tuple(name.string() for name in names.items()),
     )
 
@@ -240,7 +240,7 @@ def _config(spec: Spec) -> dict[str, object]:
     named = {name: content for name, content in roles.items() if not name.endswith("_token")}
     config: dict[str, object] = {
         "added_tokens_decoder": decoder,
-        "clean_up_tokenization_spaces": bool(around.clean_up_tokenization_spaces),
+        "clean_up_tokenization_spaces": around.clean_up_tokenization_spaces,
         **{name: content for name, content in roles.items() if name.endswith("_token")},
         "model_max_length": NO_MAX_LENGTH if around.max_length is None else around.max_length,
         "tokenizer_class": "PreTrainedTokenizerFast",
