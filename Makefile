@@ -33,8 +33,9 @@ fmt: $(VENV)/dev ## rewrite the code in its standard form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-exact: $(VENV)/dev build ## every id against tiktoken's (CORPUS=path: more text)
+exact: $(VENV)/dev build ## every id against tiktoken's, every piece against Oniguruma's (CORPUS=path: more text)
 	$(BIN)/python benches/exact.py $(CORPUS)
+	$(BIN)/python benches/oniguruma.py $(CORPUS)
 
 bench: $(VENV)/dev build ## speed beside its peers (CORPUS=path, FLAGS=--quick)
 	$(BIN)/python benches/bench.py $(FLAGS) $(CORPUS)

@@ -207,6 +207,29 @@ def test_encode_iterable_is_as_exact_where_it_must_hold_all(change, cl100k, tiny
         assert ids == tok.encode(text, allow_special="all")
 
 
+@pytest.mark.parametrize(
+    ("steps", "account"),
+    [
+        ([r"\p{N}{1,3}", "[一-龥ぁ-ヿ]+", pattern("gpt2")], "3 steps as one: a table of "),
+        ([r"\p{N}", pattern("gpt2")], "2 steps as one: a table of "),
+        ([r"\p{N}{1,3}", "a*b|(?s:.)"], "a table of "),
+        ([r"\p{N}{1,3}(?=(?:\p{N}{3})*\b)", pattern("o200k")], "a table of "),
+    ],
+)
+def test_sequences_of_splits_give_the_same_ids_in_streams_and_on_threads(steps, account, cl100k, tiny_blocks):
+    rng = random.Random(9)
+    tok = mg.Tokenizer(replace(cl100k.spec, splits=tuple(mg.Split(pattern=step) for step in steps)))
+    first = next(iter(tok.certificate().values()))
+    assert first.startswith(account)
+    assert tok.certificate()["cut"].startswith("at places") is ("\\b" not in steps[0])
+    for _ in range(60):
+        start = rng.randrange(len(SOUP))
+        text = SOUP[start : start + rng.randrange(400)] + rng.choice(["", "\n", "  \n ", " 12345"])
+        assert list(tok.encode_iterable(random_cuts(rng, text, rng.randrange(30)))) == tok.encode(text)
+    long = "".join(rng.sample(SOUP, len(SOUP))) + SOUP * 3
+    assert tok.encode(long, num_threads=2) == tok.encode(long)
+
+
 @given(st.lists(strategies.agreed_texts(), max_size=8))
 def test_encode_iterable_is_tiktokens_encode(parts):
     assert list(GPT2.encode_iterable(parts)) == oracle.encoding("gpt2").encode("".join(parts), disallowed_special=())

@@ -1,16 +1,20 @@
 //! The heavy differential campaign of the splitter, and its speeds.
 //!
-//! `split_campaign report | corpus FILE.. | codepoints | strings LIMIT | random COUNT | fuzz COUNT | linear | speed FILE..`
+//! `split_campaign report | corpus FILE.. | codepoints | strings LIMIT | texts COUNT | random COUNT | fuzz COUNT | linear |
+//! speed FILE.. | classes PATTERN.. | cards | sequences COUNT FILE..`
 //! `PATTERN=name` takes one pattern only, `WILD=1` random patterns of any shape, `SEED=n` other ones.
 //! Oracle: repeated `fancy_regex::Regex::find_from_pos` on the whole text. Exit 1 at the first difference.
 
 use std::time::Instant;
 
 use merganser::split::patterns::{self, Published};
-use merganser::split::{Machine, Span};
+use merganser::split::{Machine, Span, Splitter, Unmatched};
 
+#[path = "../src/split/cards.rs"]
+mod cards;
 #[path = "../src/split/testing.rs"]
 mod testing;
+use cards::CARDS;
 use testing::{Random, expected, random_pattern, random_text, wild_pattern};
 
 fn main() {
@@ -21,11 +25,17 @@ fn main() {
         Some("corpus") => corpus(&arguments[1..]),
         Some("codepoints") => code_points(),
         Some("strings") => strings(number()),
+        Some("texts") => texts(number()),
         Some("random") => random(number()),
         Some("fuzz") => fuzz(number()),
+        Some("sequences") => sequences(number(), arguments.get(2..).unwrap_or_default()),
         Some("linear") => linear(),
         Some("speed") => speed(&arguments[1..]),
-        _ => eprintln!("usage: split_campaign report|corpus|codepoints|strings|random|fuzz|linear|speed"),
+        Some("cards") => cards(),
+        Some("classes") => classes(&arguments[1..]),
+        _ => eprintln!(
+            "usage: split_campaign report|corpus|codepoints|strings|texts|random|fuzz|linear|speed|classes|cards|sequences"
+        ),
     }
 }
 
@@ -59,6 +69,28 @@ fn report() {
             ),
             Err(reason) => println!("{:15} {reason}", published.name),
         }
+    }
+}
+
+/// Cards as fields that end in U+001F, a card in U+001E: name, origin, patterns.
+fn cards() {
+    for card in CARDS {
+        print!("{}\u{1F}{}\u{1F}", card.name, card.origin);
+        card.patterns.iter().for_each(|pattern| print!("{pattern}\u{1F}"));
+        print!("\u{1E}");
+    }
+}
+
+/// A character of each class of the machine of these patterns, one after another: as numbers, by line.
+fn classes(patterns: &[String]) {
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let machine = match patterns.as_slice() {
+        [pattern] => Machine::compile(pattern),
+        patterns => Machine::compile_sequence(patterns),
+    };
+    match machine {
+        Ok(machine) => machine.representatives().iter().for_each(|&c| println!("{}", u32::from(c))),
+        Err(reason) => fail(&reason.to_string()),
     }
 }
 
@@ -191,6 +223,31 @@ fn strings(limit: usize) {
     }
 }
 
+/// Random Unicode strings, and random byte strings with U+FFFD for what is not UTF-8: `count` of each.
+fn texts(count: usize) {
+    for (published, machine) in machines() {
+        let regex = oracle(published.pattern);
+        let (mut random, start) = (Random::new(seed()), Instant::now());
+        let mut total = 0;
+        for _ in 0..count {
+            let text = testing::random_unicode(&mut random, machine.representatives());
+            let bytes = testing::random_bytes(&mut random);
+            for text in [text, String::from_utf8_lossy(&bytes).into_owned()] {
+                if !agree(published.name, &regex, &machine, &text) {
+                    fail("the oracle gave up");
+                }
+                total += text.len();
+            }
+        }
+        println!(
+            "{:15} {count} random Unicode and {count} random byte strings equal, {:.1} MB, {:.0} s",
+            published.name,
+            total as f64 / 1e6,
+            start.elapsed().as_secs_f64()
+        );
+    }
+}
+
 /// `SEED`, or a fixed one.
 fn seed() -> u64 {
     std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x9E37_79B9_7F4A_7C15)
@@ -208,6 +265,9 @@ fn random(count: usize) {
             Ok(machine) => machine,
             Err(reason) => {
                 let reason = reason.to_string();
+                if !wild {
+                    fail(&format!("{pattern} has no machine: {reason}"));
+                }
                 let reason = reason.split_once("pattern: ").map_or(reason.as_str(), |(_, reason)| reason).to_string();
                 if std::env::var("SHOW").is_ok() {
                     println!("{reason}   {pattern}");
@@ -254,6 +314,99 @@ fn fuzz(count: usize) {
         "{count} strings without a panic, {compiled} compile, {texts} texts equal, {:.0} s",
         start.elapsed().as_secs_f64()
     );
+}
+
+/// The published sequences and the cards as one, against fancy-regex step by step: on `count` random texts of each kind
+/// and on files.
+fn sequences(count: usize, files: &[String]) {
+    let published = patterns::SEQUENCES.iter().map(|sequence| (sequence.name, sequence.patterns));
+    for (name, patterns) in published.chain(CARDS.iter().map(|card| (card.name, card.patterns))) {
+        let start = Instant::now();
+        let steps: Vec<fancy_regex::Regex> = patterns.iter().map(|pattern| oracle(pattern)).collect();
+        let keep = |pattern: &&str| {
+            Splitter::new(pattern, Unmatched::Keep).unwrap_or_else(|error| fail(&format!("{name}: {error}")))
+        };
+        let splitters: Vec<Splitter> = patterns.iter().map(keep).collect();
+        let splitter = Splitter::sequence(splitters);
+        let few = splitter.machine().map_or(&['1', 'a'][..], Machine::representatives);
+        let (mut random, mut bytes, mut skipped) = (Random::new(seed()), 0, 0);
+        let mut compare = |text: &str| match in_turn(&steps, text) {
+            Some(expected) => {
+                sequence_agrees(name, &splitter, text, &expected);
+                bytes += text.len();
+            }
+            None => skipped += 1,
+        };
+        for _ in 0..count {
+            compare(&testing::random_unicode(&mut random, few));
+            compare(&random_text(&mut random));
+            compare(&String::from_utf8_lossy(&testing::random_bytes(&mut random)));
+        }
+        for file in files {
+            let text = std::fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let text = text.unwrap_or_else(|error| fail(&format!("{file}: {error}")));
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let cut = (0..=rest.len().min(1 << 16)).rev().find(|&p| rest.is_char_boundary(p)).unwrap_or(rest.len());
+                let (part, behind) = rest.split_at(cut);
+                compare(part);
+                rest = behind;
+            }
+        }
+        println!(
+            "{name:25} {:.1} MB equal, {skipped} texts skipped, {:.0} s: {}",
+            bytes as f64 / 1e6,
+            start.elapsed().as_secs_f64(),
+            splitter.certificate().join("; ")
+        );
+    }
+}
+
+/// The pieces by each oracle in turn, what it does not match being a piece; None where one gives up.
+fn in_turn(steps: &[fancy_regex::Regex], text: &str) -> Option<Vec<Span>> {
+    let mut pieces = vec![Span { start: 0, end: text.len() }];
+    for step in steps {
+        let mut cuts = vec![0, text.len()];
+        for piece in &pieces {
+            cuts.push(piece.end);
+            let matches = expected(step, &text[piece.start..piece.end])?;
+            cuts.extend(matches.iter().flat_map(|span| [piece.start + span.start, piece.start + span.end]));
+        }
+        cuts.sort_unstable();
+        cuts.dedup();
+        pieces = cuts.windows(2).map(|pair| Span { start: pair[0], end: pair[1] }).collect();
+    }
+    Some(pieces)
+}
+
+fn sequence_agrees(name: &str, splitter: &Splitter, text: &str, expected: &[Span]) {
+    let split = |text: &str, by: usize| {
+        let mut pieces = Vec::new();
+        let mut batch = |spans: &[Span]| {
+            pieces.extend(spans.iter().map(|span| Span { start: span.start + by, end: span.end + by }));
+            Ok(())
+        };
+        splitter.for_each_batch(text, &mut batch).unwrap_or_else(|error| fail(&format!("{name}: {error}")));
+        pieces
+    };
+    let found = split(text, 0);
+    if let Some(at) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+        let from = found[at.saturating_sub(3)].start;
+        let near: String = text[from..].chars().take(60).collect();
+        fail(&format!("{name}: near {near:?}: expected {:?}, found {:?}", expected[at], found[at]));
+    }
+    if found.len() != expected.len() {
+        fail(&format!("{name}: {} pieces where {} were expected, of {text:?}", found.len(), expected.len()));
+    }
+    for cut in
+        [splitter.next_safe_cut(text, text.len() / 2), splitter.last_safe_cut(text, text.len())].into_iter().flatten()
+    {
+        let (mut both, behind) = (split(&text[..cut], 0), split(&text[cut..], cut));
+        both.extend(behind);
+        if both != found {
+            fail(&format!("{name}: the cut at {cut} of {text:?} changes pieces"));
+        }
+    }
 }
 
 fn linear() {

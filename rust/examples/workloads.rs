@@ -24,7 +24,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let mut random = Random(7);
     let english = english(&data, &ends, &mut random);
     let ids: Vec<u32> = (0..ends.len() as u32).collect();
-    let model = Bpe::by_rank(Vocabulary::new(&data, ends, ids)?, Vec::new())?;
+    let model = Bpe::by_rank(Vocabulary::new(&data, ends, ids)?, &[])?;
     let tokenizer = Tokenizer::new(pipeline()?, model, Vec::new())?;
     let added = tokenizer.allow(|_| true)?;
     let mut encoder = Encoder { tokenizer: &tokenizer, added: &added, scratch: Scratch::default(), ids: Vec::new() };

@@ -35,7 +35,8 @@ impl Added {
 pub struct Pipeline {
     normalizers: Vec<Normalizer>,
     prefix_space: bool,
-    splitters: Vec<Splitter>,
+    /// None leaves text in one piece.
+    splitter: Option<Splitter>,
 }
 
 /// What the pipeline finds, in the order of the text.
@@ -125,18 +126,19 @@ impl Pipeline {
                 Step::Split(splitter) => splitters.push(splitter),
             }
         }
-        Ok(Self { normalizers, prefix_space, splitters })
+        let splitter = if splitters.len() > 1 { Some(Splitter::sequence(splitters)) } else { splitters.pop() };
+        Ok(Self { normalizers, prefix_space, splitter })
     }
 
     /// How each step of the split is run.
     pub fn certificate(&self) -> Vec<String> {
-        self.splitters.iter().map(Splitter::certificate).collect()
+        self.splitter.as_ref().map(Splitter::certificate).unwrap_or_default()
     }
 
     /// Whether threads and streams can cut a text without changing its ids.
     pub fn can_cut(&self) -> bool {
         let is_plain = self.normalizers.is_empty() && !self.prefix_space;
-        is_plain && matches!(self.splitters.as_slice(), [splitter] if splitter.machine().is_some())
+        is_plain && self.splitter.as_ref().is_some_and(Splitter::can_cut)
     }
 
     /// Prepares `tokens` to be looked for.
@@ -174,10 +176,7 @@ impl Pipeline {
     /// The splitter, where it alone decides what a cut changes.
     fn cuttable(&self, added: &Added) -> Option<&Splitter> {
         let is_plain = self.normalizers.is_empty() && !self.prefix_space && added.normalized.is_empty();
-        match self.splitters.as_slice() {
-            [splitter] if is_plain => Some(splitter),
-            _ => None,
-        }
+        self.splitter.as_ref().filter(|_| is_plain)
     }
 
     /// The last place where `text` may be cut: the pieces and added tokens of both parts are those of the whole, whatever
@@ -257,7 +256,12 @@ impl Pipeline {
             run.added_prefix = 1;
         }
         let run = &run;
-        split(&self.splitters, &run.text, &mut |pieces| sink(Part::Pieces { run, pieces }))
+        let mut sink = |pieces: &[Span]| sink(Part::Pieces { run, pieces });
+        match &self.splitter {
+            Some(splitter) => splitter.for_each_batch(&run.text, &mut sink),
+            None if run.text.is_empty() => Ok(()),
+            None => sink(&[Span { start: 0, end: run.text.len() }]),
+        }
     }
 
     fn normalize<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -278,27 +282,5 @@ impl Pipeline {
             text = Cow::Owned(normalizer.apply(&text).into_owned());
         }
         alignments
-    }
-}
-
-/// Splits `text` by each splitter in turn and hands the last one's pieces on, some at a time.
-fn split(splitters: &[Splitter], text: &str, batch: &mut dyn FnMut(&[Span]) -> Result<()>) -> Result<()> {
-    match splitters {
-        [] if text.is_empty() => Ok(()),
-        [] => batch(&[Span { start: 0, end: text.len() }]),
-        [only] => only.for_each_batch(text, batch),
-        [first, rest @ ..] => first.for_each_batch(text, &mut |spans| {
-            // The next splitter sees each piece as a text of its own.
-            let mut pieces = Vec::with_capacity(spans.len());
-            for span in spans {
-                split(rest, text.get(span.start..span.end).unwrap_or_default(), &mut |inner| {
-                    pieces.extend(
-                        inner.iter().map(|piece| Span { start: span.start + piece.start, end: span.start + piece.end }),
-                    );
-                    Ok(())
-                })?;
-            }
-            batch(&pieces)
-        }),
     }
 }

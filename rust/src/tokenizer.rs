@@ -106,7 +106,7 @@ impl Tokenizer {
                         return Err(Error::Interrupted);
                     }
                 }
-                self.model.encode_pieces_into(run.text(), pieces, scratch, ids)
+                self.model.encode_pieces_into(run.text(), pieces, scratch, ids, go_on)
             }
         })
     }

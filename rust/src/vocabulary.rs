@@ -6,6 +6,7 @@ use std::hash::BuildHasher;
 
 use crate::error::{Error, Result};
 use crate::packed::{hash, key};
+use crate::prefetch::prefetch;
 
 /// Ids lie below this, so that tables by id stay small whatever a file says.
 pub const MAX_ID: u32 = (1 << 24) - 1;
@@ -120,6 +121,16 @@ impl Vocabulary {
         self.ids.is_empty()
     }
 
+    /// The bytes of all tokens, end to end in the order of `iter`.
+    pub fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// The bytes of the longest token.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
     /// The greatest id, 0 for an empty vocabulary.
     pub fn max_id(&self) -> u32 {
         self.ids.last().copied().unwrap_or(0)
@@ -128,6 +139,14 @@ impl Vocabulary {
     /// Place in the vocabulary and id of the token with these bytes.
     pub fn find(&self, token: &[u8]) -> Option<(u32, u32)> {
         self.find_in(token, 0, token.len())
+    }
+
+    /// Says that a key with this hash will be looked for soon.
+    #[inline]
+    pub fn expect(&self, hash: usize) {
+        let at = hash & self.tags.len().wrapping_sub(1);
+        prefetch(&self.tags, at);
+        prefetch(&self.short, at);
     }
 
     /// Place in the vocabulary and id of the token `text[start..end]`.

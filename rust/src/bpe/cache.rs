@@ -1,12 +1,10 @@
-//! What merging has found before: the ids of short pieces, and what two tokens become.
-//!
+//! What merging has found before: the ids of pieces.
 //!
 //! A piece of up to 15 bytes is one 16-byte key, its length in the top byte. Up to three ids lie beside the key, more
 //! in one shared list. Open addressing, at most three quarters full; at its budget the table is emptied and begins anew,
 //! so memory is bounded whatever the text. It holds what the merges gave, so it never changes an id.
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use crate::packed::hash;
@@ -35,31 +33,41 @@ pub struct WordTable {
 }
 
 impl WordTable {
-    /// Says that `key` will be asked for soon.
+    /// Says that a key with this hash will be asked for soon.
     #[inline]
-    pub fn expect(&self, key: u128) {
-        prefetch(&self.slots, hash(key) & self.slots.len().wrapping_sub(1));
+    pub fn expect(&self, hash: usize) {
+        prefetch(&self.slots, hash & self.slots.len().wrapping_sub(1));
+    }
+
+    /// The ids kept under `key` where they are few: the first so many of four.
+    #[inline]
+    pub fn find(&self, key: u128, hash: usize) -> Option<([u32; INLINE + 1], usize)> {
+        let slot = self.slot(key, hash)?;
+        let [first, second, third] = slot.ids;
+        let num_ids = slot.num_ids as usize;
+        (num_ids <= INLINE).then_some(([first, second, third, 0], num_ids))
     }
 
     /// Appends the ids kept under `key` to `ids`; false where there are none.
+    pub fn append(&self, key: u128, hash: usize, ids: &mut Vec<u32>) -> bool {
+        let slot = self.slot(key, hash);
+        slot.is_some_and(|slot| {
+            append(ids, self.several(slot));
+            true
+        })
+    }
+
     #[inline]
-    pub fn append(&self, key: u128, ids: &mut Vec<u32>) -> bool {
+    fn slot(&self, key: u128, hash: usize) -> Option<&Slot> {
         let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash(key) & mask;
+        let mut at = hash & mask;
         loop {
-            let Some(slot) = self.slots.get(at) else { return false };
-            if slot.key == key {
-                let [first, ..] = slot.ids;
-                // Nine in ten pieces are one token.
-                if slot.num_ids == 1 {
-                    ids.push(first);
-                } else {
-                    ids.extend_from_slice(self.several(slot));
-                }
-                return true;
-            }
+            let slot = self.slots.get(at)?;
             if slot.key == 0 {
-                return false;
+                return None;
+            }
+            if slot.key == key {
+                return Some(slot);
             }
             at = (at + 1) & mask;
         }
@@ -73,8 +81,11 @@ impl WordTable {
         list.get(start..start + num_ids).unwrap_or_default()
     }
 
-    /// Keeps `ids` under `key`, which is not in the table.
-    pub fn insert(&mut self, key: u128, ids: &[u32]) {
+    /// Keeps `ids` under `key`. What is there already stays.
+    pub fn insert(&mut self, key: u128, hash: usize, ids: &[u32]) {
+        if self.slot(key, hash).is_some() {
+            return;
+        }
         if self.num_used >= self.slots.len() / 4 * 3 {
             self.make_room();
         }
@@ -116,85 +127,115 @@ impl WordTable {
     }
 }
 
-/// What pairs of tokens become, as far as it was asked lately: a pair has one place, where the last one asked for stays.
-#[derive(Debug, Default)]
-pub struct PairMemo(Vec<Pair>);
-
-#[derive(Debug, Clone, Copy)]
-struct Pair {
-    ids: u64,
-    rank: u32,
-    merged: u32,
-}
-
-impl PairMemo {
-    const BITS: u32 = 16;
-
-    #[inline]
-    pub fn get_or_insert_with(&mut self, left: u32, right: u32, find: impl FnOnce() -> (u32, u32)) -> (u32, u32) {
-        let ids = u64::from(left) << 32 | u64::from(right);
-        if self.0.is_empty() {
-            // No id is so great: `MAX_ID`.
-            self.0 = vec![Pair { ids: u64::MAX, rank: 0, merged: 0 }; 1 << Self::BITS];
-        }
-        let place = (ids.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Self::BITS)) as usize;
-        let Some(pair) = self.0.get_mut(place) else { return find() };
-        if pair.ids != ids {
-            let (rank, merged) = find();
-            *pair = Pair { ids, rank, merged };
-        }
-        (pair.rank, pair.merged)
-    }
-}
-
 /// The ids of pieces that are too long for a key, up to `MAX_LONG_BYTES`.
 #[derive(Debug, Default)]
 pub struct LongTable {
-    entries: HashTable<Long>,
+    entries: Vec<Long>,
+    num_used: usize,
     hasher: RandomState,
-    bytes: Vec<u8>,
-    ids: Vec<u32>,
+    /// The bytes of each piece, then its ids.
+    data: Vec<u8>,
 }
 
-/// Where a piece and its ids stand in the two lists.
-#[derive(Debug, Clone, Copy)]
+/// A piece whose bytes hash to this; 0 is free.
+#[derive(Debug, Clone, Copy, Default)]
 struct Long {
-    piece: (u32, u32),
-    ids: (u32, u32),
+    hash: usize,
+    start: u32,
+    num_bytes: u16,
+    num_ids: u16,
 }
 
 /// Longer pieces hardly come twice.
 pub const MAX_LONG_BYTES: usize = 256;
-/// When the pieces together pass this, the table is emptied.
-const LONG_BUDGET_BYTES: usize = 8 << 20;
+/// When the pieces and their ids together pass this, the table is emptied.
+const LONG_BUDGET_BYTES: usize = 16 << 20;
 
 impl LongTable {
-    /// Appends the ids of `piece` to `ids`; false where they are not known.
-    pub fn append(&self, piece: &[u8], ids: &mut Vec<u32>) -> bool {
-        let hash = self.hasher.hash_one(piece);
-        let Some(long) = self.entries.find(hash, |long| within(&self.bytes, long.piece) == piece) else { return false };
-        ids.extend_from_slice(within(&self.ids, long.ids));
-        true
+    pub fn hash(&self, piece: &[u8]) -> usize {
+        self.hasher.hash_one(piece) as usize | 1
     }
 
-    /// Keeps `ids` for `piece`, which is not in the table.
-    pub fn insert(&mut self, piece: &[u8], ids: &[u32]) {
-        if self.bytes.len() > LONG_BUDGET_BYTES {
-            self.entries.clear();
-            self.bytes.clear();
-            self.ids.clear();
+    /// Says that a piece with this hash will be asked for.
+    #[inline]
+    pub fn expect(&self, hash: usize) {
+        prefetch(&self.entries, self.place(hash));
+    }
+
+    /// Says that a piece with this hash will be asked for soon.
+    #[inline]
+    pub fn expect_data(&self, hash: usize) {
+        if let Some(entry) = self.entries.get(self.place(hash)).filter(|entry| entry.hash == hash) {
+            prefetch(&self.data, entry.start as usize);
+            prefetch(&self.data, entry.start as usize + usize::from(entry.num_bytes));
         }
-        let (piece_start, ids_start) = (self.bytes.len() as u32, self.ids.len() as u32);
-        self.bytes.extend_from_slice(piece);
-        self.ids.extend_from_slice(ids);
-        let long = Long { piece: (piece_start, self.bytes.len() as u32), ids: (ids_start, self.ids.len() as u32) };
-        let (bytes, hasher) = (&self.bytes, &self.hasher);
-        self.entries.insert_unique(hasher.hash_one(piece), long, |long| hasher.hash_one(within(bytes, long.piece)));
+    }
+
+    #[inline]
+    fn place(&self, hash: usize) -> usize {
+        hash >> 1 & self.entries.len().wrapping_sub(1)
+    }
+
+    /// Appends the ids of `piece` to `ids`; false where they are not known.
+    pub fn append(&self, piece: &[u8], hash: usize, ids: &mut Vec<u32>) -> bool {
+        let found = self.find(piece, hash);
+        ids.extend(found.unwrap_or_default().as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)));
+        found.is_some()
+    }
+
+    fn find(&self, piece: &[u8], hash: usize) -> Option<&[u8]> {
+        let mut at = self.place(hash);
+        loop {
+            let entry = self.entries.get(at).filter(|entry| entry.hash != 0)?;
+            if entry.hash == hash {
+                let (bytes, ids) = self.data.get(entry.start as usize..)?.split_at_checked(entry.num_bytes.into())?;
+                if bytes == piece {
+                    return ids.get(..4 * usize::from(entry.num_ids));
+                }
+            }
+            at = (at + 1) & (self.entries.len() - 1);
+        }
+    }
+
+    /// Keeps `ids` for `piece`. What is there already stays.
+    pub fn insert(&mut self, piece: &[u8], hash: usize, ids: &[u32]) {
+        let (Ok(num_bytes), Ok(num_ids)) = (piece.len().try_into(), ids.len().try_into()) else { return };
+        if self.find(piece, hash).is_some() {
+            return;
+        }
+        if self.data.len() > LONG_BUDGET_BYTES {
+            self.data.clear();
+            self.entries.fill(Long::default());
+            self.num_used = 0;
+        }
+        if self.num_used >= self.entries.len() / 2 {
+            let size = (self.entries.len() * 2).max(MIN_SLOTS);
+            let entries = std::mem::replace(&mut self.entries, vec![Long::default(); size]);
+            entries.into_iter().filter(|entry| entry.hash != 0).for_each(|entry| self.put(entry));
+        }
+        self.put(Long { hash, start: self.data.len() as u32, num_bytes, num_ids });
+        self.num_used += 1;
+        self.data.extend_from_slice(piece);
+        self.data.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
+    }
+
+    fn put(&mut self, entry: Long) {
+        let mask = self.entries.len().wrapping_sub(1);
+        let mut at = self.place(entry.hash);
+        while let Some(slot) = self.entries.get_mut(at) {
+            if slot.hash == 0 {
+                *slot = entry;
+                return;
+            }
+            at = (at + 1) & mask;
+        }
     }
 }
 
-fn within<T>(list: &[T], (start, end): (u32, u32)) -> &[T] {
-    list.get(start as usize..end as usize).unwrap_or_default()
+/// Appends a few ids: nine times in ten it is one, for which a copy of any length costs too much.
+#[inline]
+pub fn append(ids: &mut Vec<u32>, few: &[u32]) {
+    if let &[one] = few { ids.push(one) } else { ids.extend_from_slice(few) }
 }
 
 #[cfg(test)]
@@ -204,7 +245,32 @@ mod tests {
 
     fn get(table: &WordTable, key: u128) -> Option<Vec<u32>> {
         let mut ids = Vec::new();
-        table.append(key, &mut ids).then_some(ids)
+        table.append(key, hash(key), &mut ids).then_some(ids)
+    }
+
+    #[test]
+    fn long_pieces_come_back_while_the_table_grows_and_is_emptied() {
+        let mut table = LongTable::default();
+        let mut num_lost = 0;
+        for n in 0..300_000u32 {
+            let piece = |n: u32| n.to_le_bytes().repeat(4 + n as usize % 60);
+            let ids = |n: u32| vec![n; n as usize % 9];
+            let mut found = Vec::new();
+            assert!(!table.append(&piece(n), table.hash(&piece(n)), &mut found));
+            table.insert(&piece(n), table.hash(&piece(n)), &ids(n));
+            assert!(table.append(&piece(n), table.hash(&piece(n)), &mut found));
+            assert_eq!(found, ids(n));
+            if n > 1000 && n % 97 == 0 {
+                let old = n - 1000;
+                found.clear();
+                match table.append(&piece(old), table.hash(&piece(old)), &mut found) {
+                    true => assert_eq!(found, ids(old)),
+                    false => num_lost += 1,
+                }
+            }
+        }
+        assert!((1..50).contains(&num_lost), "{num_lost}");
+        assert!(table.data.len() <= LONG_BUDGET_BYTES + 1000);
     }
 
     #[test]
@@ -216,7 +282,7 @@ mod tests {
             let word = key(&text, 0, 8);
             assert_eq!(get(&table, word), None);
             let ids: Vec<u32> = (0..n as u32 % 6).collect();
-            table.insert(word, &ids);
+            table.insert(word, hash(word), &ids);
             assert_eq!(get(&table, word), Some(ids));
             if n > 1000 && n % 97 == 0 {
                 let old = (n - 1000).to_le_bytes();

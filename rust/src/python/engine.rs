@@ -83,7 +83,7 @@ impl Engine {
         guarded(py, || {
             let vocabulary = Vocabulary::new(data, unpack(ends)?, unpack(ids)?)?;
             let model = match semantics {
-                "rank" => Bpe::by_rank(vocabulary, unpack(ranks)?)?,
+                "rank" => Bpe::by_rank(vocabulary, &unpack(ranks)?)?,
                 _ => Bpe::by_merges(vocabulary, unpack(merges)?.as_chunks().0, ignore_merges)?,
             };
             let normalizers = normalizers.iter().map(|name| name.parse()).collect::<Result<_>>()?;

@@ -106,6 +106,9 @@ struct Determiniser<'n> {
 
 impl<'n> Determiniser<'n> {
     fn new(nfa: &'n Nfa) -> Result<Self, Unsupported> {
+        if nfa.looks_around() {
+            return Err(Unsupported::TooLarge("a condition on text behind or far ahead"));
+        }
         // Nothing is a match at its very beginning, so these are not read before they are filled.
         let begun = vec![Rc::default(); nfa.num_classes + 1];
         let mut this = Determiniser { nfa, certain: nfa.certain()?, possible: nfa.possible()?, begun, work: 0 };
@@ -211,6 +214,7 @@ impl<'n> Determiniser<'n> {
                         stack.push((*next, scopes));
                     }
                 }
+                Node::Ahead { .. } | Node::Behind { .. } => {}
                 Node::Start { next } => {
                     if text_start {
                         stack.push((*next, scopes));

@@ -10,12 +10,13 @@
 
 use thiserror::Error;
 
-use super::classes::Classes;
-use super::determinise::determinise;
-use super::minimise::minimise;
+use super::chain::chain;
+use super::classes::{CharSet, Classes};
+use super::determinise::{Transducer, determinise};
+use super::minimise::{minimise, minimise_states};
 use super::nfa::Nfa;
 use super::one_pass::{self, OnePass};
-use super::parse::parse;
+use super::parse::{Ast, parse};
 use super::safe::SafePairs;
 use super::two_pass::{self, TwoPass};
 
@@ -30,6 +31,8 @@ pub enum Unsupported {
     EmptyLoop { offset: usize },
     #[error("a pattern that may match nothing has no machine")]
     EmptyMatch,
+    #[error("a sequence with a step that drops or refuses text has no machine")]
+    Dropped,
     #[error("no machine of bounded size: {0}")]
     TooLarge(&'static str),
 }
@@ -71,20 +74,36 @@ impl Cursor {
 impl Machine {
     /// Compiles a pattern in the syntax of fancy-regex, or says why not.
     pub fn compile(pattern: &str) -> Result<Self, Unsupported> {
-        let parsed = parse(pattern)?;
-        if parsed.ast.nullable() {
-            return Err(Unsupported::EmptyMatch);
+        let mut sets = Vec::new();
+        let ast = parse_piece(pattern, &mut sets)?;
+        let (classes, contains) = Classes::partition(&sets)?;
+        let nfa = Nfa::build(&ast, &contains, classes.num_classes)?;
+        match determinise(&nfa) {
+            Ok(transducer) => Self::one_pass(classes, transducer),
+            Err(_) => Ok(Machine { classes, engine: Engine::TwoPass(TwoPass::new(&nfa)?) }),
         }
-        let (mut classes, contains) = Classes::partition(&parsed.sets)?;
-        let nfa = Nfa::build(&parsed.ast, &contains, classes.num_classes)?;
-        let engine = match determinise(&nfa) {
-            Ok(mut transducer) => {
-                classes.remap(&minimise(&mut transducer));
-                let safe_pairs = SafePairs::of(&transducer);
-                Engine::OnePass(OnePass::new(transducer, classes.num_classes)?, safe_pairs)
-            }
-            Err(_) => Engine::TwoPass(TwoPass::new(&nfa)?),
+    }
+
+    /// One machine for splits one after another, each of every piece of the one before as a text of its own. Text
+    /// that a pattern does not match is a piece too, so the matches of the machine cover a text.
+    pub fn compile_sequence(patterns: &[&str]) -> Result<Self, Unsupported> {
+        let mut sets = Vec::new();
+        let asts =
+            patterns.iter().map(|pattern| parse_piece(pattern, &mut sets)).collect::<Result<Vec<_>, Unsupported>>()?;
+        let (classes, contains) = Classes::partition(&sets)?;
+        let step = |ast: &Ast| {
+            let mut transducer = determinise(&Nfa::build(ast, &contains, classes.num_classes)?)?;
+            minimise_states(&mut transducer);
+            Ok(transducer)
         };
+        let steps = asts.iter().map(step).collect::<Result<Vec<_>, Unsupported>>()?;
+        Self::one_pass(classes, chain(&steps)?)
+    }
+
+    fn one_pass(mut classes: Classes, mut transducer: Transducer) -> Result<Self, Unsupported> {
+        classes.remap(&minimise(&mut transducer));
+        let safe_pairs = SafePairs::of(&transducer);
+        let engine = Engine::OnePass(OnePass::new(transducer, classes.num_classes)?, safe_pairs);
         Ok(Machine { classes, engine })
     }
 
@@ -148,4 +167,10 @@ impl Machine {
     pub fn representatives(&self) -> &[char] {
         &self.classes.representatives
     }
+}
+
+/// The tree of a pattern of pieces, none of which may be empty.
+fn parse_piece(pattern: &str, sets: &mut Vec<CharSet>) -> Result<Ast, Unsupported> {
+    let ast = parse(pattern, sets)?;
+    if ast.nullable() { Err(Unsupported::EmptyMatch) } else { Ok(ast) }
 }

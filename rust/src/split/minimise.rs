@@ -10,9 +10,13 @@ use super::determinise::{Piece, Position, Transducer, Transition};
 
 /// Gives for each class its merged class, besides minimising in place.
 pub(super) fn minimise(transducer: &mut Transducer) -> Vec<u8> {
+    minimise_states(transducer);
+    merge_classes(transducer)
+}
+
+pub(super) fn minimise_states(transducer: &mut Transducer) {
     drop_dead_registers(transducer);
     merge_states(transducer);
-    merge_classes(transducer)
 }
 
 /// Set in a `Live` mask for the end of the piece before.

@@ -1,10 +1,13 @@
 //! Splitting: text → pieces.
 //!
 //! `parse` reads a pattern, `classes` and `nfa` make it a prioritised automaton over character classes,
-//! `determinise` and `minimise` make that a transducer, `one_pass` runs it as a table. `two_pass` runs the
-//! patterns that no bounded table can split, `regex` those that do not compile at all. `safe` says where a text may be cut, `dfa` is the door to all of
-//! this, `patterns` holds the published patterns.
+//! `determinise` and `minimise` make that a transducer, `chain` makes those of a sequence one, `one_pass` runs it as a
+//! table. `two_pass` runs the patterns that no bounded table can split, `regex` those that do not compile at all.
+//! `safe` says where a text may be cut, `dfa` is the door to all of this, `patterns` holds the published patterns.
 
+#[cfg(test)]
+mod cards;
+mod chain;
 mod classes;
 mod determinise;
 pub mod dfa;
@@ -15,6 +18,7 @@ mod parse;
 pub mod patterns;
 mod regex;
 mod safe;
+mod steps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -31,6 +35,7 @@ pub const UNICODE_VERSION: &str = "16.0.0";
 
 /// Pieces handed on at a time: enough that the call is nothing, few enough to stay in the nearest cache.
 const BATCH: usize = 256;
+const FEW: usize = 32;
 
 /// What becomes of text that the pattern does not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +47,10 @@ pub enum Unmatched {
     Error,
 }
 
-/// Cuts text into the matches of a pattern.
+/// Cuts text into the matches of a pattern, or of several one after another.
 #[derive(Debug, Clone)]
 pub struct Splitter {
+    patterns: Vec<String>,
     engine: Engine,
     unmatched: Unmatched,
 }
@@ -54,6 +60,8 @@ enum Engine {
     Machine(Box<Machine>),
     /// And why there is no machine.
     Regex(RegexSplitter, Unsupported),
+    /// At least two, each of every piece of the one before, and why there is no machine for all.
+    Steps(Vec<Splitter>, Unsupported),
 }
 
 impl Splitter {
@@ -63,27 +71,62 @@ impl Splitter {
             Ok(machine) => Engine::Machine(Box::new(machine)),
             Err(reason) => Engine::Regex(RegexSplitter::new(pattern)?, reason),
         };
-        Ok(Self { engine, unmatched })
+        Ok(Self { patterns: vec![pattern.into()], engine, unmatched })
     }
 
-    /// How the pattern is run, and where that is not the fast way, why.
-    pub fn certificate(&self) -> String {
+    /// Each of `steps` splits every piece of the one before as a text of its own. One machine for all where there is one.
+    pub fn sequence(steps: Vec<Splitter>) -> Self {
+        let patterns: Vec<String> = steps.iter().flat_map(|step| step.patterns.iter().cloned()).collect();
+        let machine = if steps.iter().all(|step| step.unmatched == Unmatched::Keep) {
+            Machine::compile_sequence(&patterns.iter().map(String::as_str).collect::<Vec<_>>())
+        } else {
+            Err(Unsupported::Dropped)
+        };
+        let engine = match machine {
+            Ok(machine) => Engine::Machine(Box::new(machine)),
+            Err(reason) => Engine::Steps(steps, reason),
+        };
+        Self { patterns, engine, unmatched: Unmatched::Keep }
+    }
+
+    /// How each step is run, or all of them as one, and where that is not the fast way, why.
+    pub fn certificate(&self) -> Vec<String> {
         match &self.engine {
             Engine::Machine(machine) => {
                 let passes = if machine.is_one_pass() { "one pass" } else { "two passes" };
                 let (num_states, num_classes) = (machine.num_states(), machine.num_classes());
-                format!("a table of {num_states} states by {num_classes} classes, {passes}, linear on every text")
+                let steps = match self.patterns.len() {
+                    1 => String::new(),
+                    count => format!("{count} steps as one: "),
+                };
+                let table = format!("a table of {num_states} states by {num_classes} classes");
+                vec![format!("{steps}{table}, {passes}, linear on every text")]
             }
-            Engine::Regex(_, reason) => format!("fancy-regex, with a work limit: {reason}"),
+            Engine::Regex(_, reason) => vec![format!("fancy-regex, with a work limit: {reason}")],
+            Engine::Steps(steps, reason) => {
+                let mut accounts: Vec<String> = steps.iter().flat_map(Splitter::certificate).collect();
+                if let Some(last) = accounts.last_mut() {
+                    last.push_str(&format!(
+                        "; on each piece of the step before, since there is no table for all: {reason}"
+                    ));
+                }
+                accounts
+            }
         }
     }
 
-    /// The machine, where the pattern compiled to one.
+    /// The machine that decides where text may be cut: a cut of the first step is one of all.
     pub fn machine(&self) -> Option<&Machine> {
         match &self.engine {
             Engine::Machine(machine) => Some(machine),
             Engine::Regex(..) => None,
+            Engine::Steps(steps, _) => steps.first().and_then(Splitter::machine),
         }
+    }
+
+    /// Whether there are places where every text may be cut.
+    pub fn can_cut(&self) -> bool {
+        self.machine().is_some_and(|machine| machine.num_safe_pairs() > 0)
     }
 
     /// A place from `from` on where `text` may be cut: the pieces of both parts are those of the whole.
@@ -128,13 +171,22 @@ impl Splitter {
 
     /// Calls `batch` with the pieces of `text`, in order, up to a few hundred at a time.
     pub fn for_each_batch(&self, text: &str, batch: &mut dyn FnMut(&[Span]) -> Result<()>) -> Result<()> {
-        let mut spans = [Span::default(); BATCH];
+        // A short text is not to pay for the room that a long one needs.
+        let (mut few, mut many);
+        let spans = if text.len() <= 4 * FEW {
+            few = [Span::default(); FEW];
+            few.as_mut_slice()
+        } else {
+            many = [Span::default(); BATCH];
+            many.as_mut_slice()
+        };
         let mut end = 0;
         match &self.engine {
+            Engine::Steps(steps, _) => return steps::for_each_batch(steps, text, batch),
             Engine::Machine(machine) => {
                 let mut cursor = Cursor::default();
                 while !cursor.is_done() {
-                    let count = machine.fill(text, &mut cursor, &mut spans);
+                    let count = machine.fill(text, &mut cursor, spans);
                     self.hand_on(text, &mut end, &spans[..count], batch)?;
                 }
             }
@@ -143,11 +195,11 @@ impl Splitter {
                 regex.for_each(text, |start, end_of_match| {
                     spans[count] = Span { start, end: end_of_match };
                     count += 1;
-                    if count < BATCH {
+                    if count < spans.len() {
                         return Ok(());
                     }
                     count = 0;
-                    self.hand_on(text, &mut end, &spans, batch)
+                    self.hand_on(text, &mut end, spans, batch)
                 })?;
                 self.hand_on(text, &mut end, &spans[..count], batch)?;
             }

@@ -5,7 +5,7 @@
 //! nodes, since `parse` refuses loops over bodies that match nothing.
 
 use super::dfa::Unsupported;
-use super::parse::{Ast, Look};
+use super::parse::{Ast, Behind, Look, SetId};
 
 const MAX_NODES: usize = 2_000;
 const MAX_WORK: usize = 2_000_000;
@@ -23,6 +23,17 @@ pub(super) enum Node {
     },
     /// Goes on if the table admits the next class; the last entry is the end of the text.
     Look {
+        admits: Vec<bool>,
+        next: NodeId,
+    },
+    /// Goes on if a way from `body` to a match is found here, or if none is.
+    Ahead {
+        body: NodeId,
+        negated: bool,
+        next: NodeId,
+    },
+    /// Goes on if the table admits the class before; the last entry is the start of the text.
+    Behind {
         admits: Vec<bool>,
         next: NodeId,
     },
@@ -57,6 +68,11 @@ impl Nfa {
     /// The class that stands for the end of the text.
     pub fn end_class(&self) -> usize {
         self.num_classes
+    }
+
+    /// Whether some condition needs more than the next class, which is all that `certain` and `possible` look at.
+    pub fn looks_around(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node, Node::Ahead { .. } | Node::Behind { .. }))
     }
 
     /// For each node, whether a thread there matches sooner or later whatever the text goes on with.
@@ -120,6 +136,7 @@ impl Nfa {
                 Node::Split(branches) => stack.extend(branches),
                 Node::AtomicEnter { next } | Node::AtomicExit { next } if through_atomic => stack.push(*next),
                 Node::Start { next } if through_atomic => stack.push(*next),
+                Node::Ahead { .. } | Node::Behind { .. } => {}
                 Node::Look { .. } | Node::Start { .. } | Node::AtomicEnter { .. } | Node::AtomicExit { .. } => {}
             }
         }
@@ -150,9 +167,17 @@ impl Builder<'_> {
                 let admits = self.contains[*set].clone();
                 self.push(Node::Char { admits, next })
             }
-            Ast::Look(look) => {
-                let admits = self.look_table(look);
+            Ast::Look(Look { sets, end, negated }) => {
+                let admits = self.table(sets, *end, *negated);
                 self.push(Node::Look { admits, next })
+            }
+            Ast::Ahead { body, negated } => {
+                let body = self.add(body, MATCH)?;
+                self.push(Node::Ahead { body, negated: *negated, next })
+            }
+            Ast::Behind(Behind { sets, start, negated }) => {
+                let admits = self.table(sets, *start, *negated);
+                self.push(Node::Behind { admits, next })
             }
             Ast::Start => self.push(Node::Start { next }),
             Ast::Concat(parts) => parts.iter().rev().try_fold(next, |next, part| self.add(part, next)),
@@ -171,10 +196,11 @@ impl Builder<'_> {
         }
     }
 
-    fn look_table(&self, look: &Look) -> Vec<bool> {
-        let holds = |class: usize| look.sets.iter().any(|&set| self.contains[set][class]) != look.negated;
+    /// By class, and then for an end of the text, whether a condition on a neighbour holds.
+    fn table(&self, sets: &[SetId], edge: bool, negated: bool) -> Vec<bool> {
+        let holds = |class: usize| sets.iter().any(|&set| self.contains[set][class]) != negated;
         let mut admits: Vec<bool> = (0..self.num_classes).map(holds).collect();
-        admits.push(look.end != look.negated);
+        admits.push(edge != negated);
         admits
     }
 

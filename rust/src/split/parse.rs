@@ -20,11 +20,26 @@ pub(super) struct Look {
     pub negated: bool,
 }
 
+/// A condition on the character before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Behind {
+    pub sets: Vec<SetId>,
+    /// Whether the start of the text satisfies the condition (before negation).
+    pub start: bool,
+    pub negated: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ast {
     Empty,
     Set(SetId),
     Look(Look),
+    /// A lookahead of any length.
+    Ahead {
+        body: Box<Ast>,
+        negated: bool,
+    },
+    Behind(Behind),
     /// `\A`: the start of the text.
     Start,
     Concat(Vec<Ast>),
@@ -42,7 +57,7 @@ impl Ast {
     /// Whether it can match without consuming a character.
     pub fn nullable(&self) -> bool {
         match self {
-            Ast::Empty | Ast::Look(_) | Ast::Start => true,
+            Ast::Empty | Ast::Look(_) | Ast::Ahead { .. } | Ast::Behind(_) | Ast::Start => true,
             Ast::Set(_) => false,
             Ast::Concat(parts) => parts.iter().all(Ast::nullable),
             Ast::Alt(parts) => parts.iter().any(Ast::nullable),
@@ -54,7 +69,7 @@ impl Ast {
     /// The number of characters of every match, if it is the same for all.
     fn length(&self) -> Option<usize> {
         match self {
-            Ast::Empty | Ast::Look(_) | Ast::Start => Some(0),
+            Ast::Empty | Ast::Look(_) | Ast::Ahead { .. } | Ast::Behind(_) | Ast::Start => Some(0),
             Ast::Set(_) => Some(1),
             Ast::Concat(parts) => parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.length()?)),
             Ast::Alt(parts) => {
@@ -69,19 +84,14 @@ impl Ast {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Pattern {
-    pub ast: Ast,
-    pub sets: Vec<CharSet>,
-}
-
-pub(super) fn parse(pattern: &str) -> Result<Pattern, Unsupported> {
-    let mut parser = Parser { pattern, at: 0, flags: Flags::default(), sets: Vec::new() };
+/// The tree of `pattern`. Its sets are added to `sets`, where they are not there yet.
+pub(super) fn parse(pattern: &str, sets: &mut Vec<CharSet>) -> Result<Ast, Unsupported> {
+    let mut parser = Parser { pattern, at: 0, flags: Flags::default(), sets };
     let ast = parser.alternation(0)?;
     if parser.at < pattern.len() {
         return Err(parser.syntax("an unmatched `)`"));
     }
-    Ok(Pattern { ast, sets: parser.sets })
+    Ok(ast)
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,7 +106,7 @@ struct Parser<'p> {
     pattern: &'p str,
     at: usize,
     flags: Flags,
-    sets: Vec<CharSet>,
+    sets: &'p mut Vec<CharSet>,
 }
 
 impl Parser<'_> {
@@ -158,7 +168,7 @@ impl Parser<'_> {
     }
 
     fn piece(&mut self, depth: usize) -> Result<Ast, Unsupported> {
-        let lookaround = self.rest().starts_with("(?=") || self.rest().starts_with("(?!");
+        let lookaround = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|opener| self.rest().starts_with(opener));
         let atom = self.atom(depth)?;
         let Some((min, max)) = self.bounds()? else { return Ok(atom) };
         if lookaround || atom == Ast::Empty {
@@ -242,15 +252,18 @@ impl Parser<'_> {
             Plain,
             Atomic,
             Ahead { negated: bool },
+            Behind { negated: bool },
         }
         let kind = if self.eat("?=") {
             Kind::Ahead { negated: false }
         } else if self.eat("?!") {
             Kind::Ahead { negated: true }
+        } else if self.eat("?<=") {
+            Kind::Behind { negated: false }
+        } else if self.eat("?<!") {
+            Kind::Behind { negated: true }
         } else if self.eat("?>") {
             Kind::Atomic
-        } else if self.rest().starts_with("?<=") || self.rest().starts_with("?<!") {
-            return Err(self.feature("look-behind"));
         } else if self.eat("?") {
             if self.inline_flags()? {
                 // Flags without a body hold until the enclosing group closes.
@@ -272,9 +285,13 @@ impl Parser<'_> {
             Kind::Atomic => Ok(atomic(body)),
             Kind::Ahead { negated } => match one_char_condition(&body) {
                 Some((sets, end)) => Ok(Ast::Look(Look { sets, end, negated })),
+                None => Ok(Ast::Ahead { body: Box::new(body), negated }),
+            },
+            Kind::Behind { negated } => match one_char_behind(&body) {
+                Some((sets, start)) => Ok(Ast::Behind(Behind { sets, start, negated })),
                 None => Err(Unsupported::Feature {
                     offset: opening,
-                    what: "a lookahead over more than one character".into(),
+                    what: "a look-behind over more than one character".into(),
                 }),
             },
         }
@@ -319,6 +336,7 @@ impl Parser<'_> {
                 let source = self.property(start)?;
                 self.set_of(&source, self.flags.ignore_case)
             }
+            'b' | 'B' if !self.rest().starts_with('{') => self.word_boundary(c == 'B'),
             'A' => Ok(Ast::Start),
             'z' => Ok(Ast::Look(Look { sets: Vec::new(), end: true, negated: false })),
             'x' | 'u' | 'U' => {
@@ -330,6 +348,17 @@ impl Parser<'_> {
                 None => Err(self.feature(format!("`\\{c}`"))),
             },
         }
+    }
+
+    /// `\b`: a word character on one side only; `\B`: on both or none.
+    fn word_boundary(&mut self, negated: bool) -> Result<Ast, Unsupported> {
+        let Ast::Set(word) = self.set_of("\\w", false)? else { return Err(self.feature("`\\b`")) };
+        let branch = |is_word_behind: bool| {
+            let behind = Behind { sets: vec![word], start: false, negated: !is_word_behind };
+            let ahead = Look { sets: vec![word], end: false, negated: is_word_behind != negated };
+            Ast::Concat(vec![Ast::Behind(behind), Ast::Look(ahead)])
+        };
+        Ok(Ast::Alt(vec![branch(true), branch(false)]))
     }
 
     /// Reads the rest of `\p{..}` or `\pL`; gives its source back.
@@ -483,11 +512,7 @@ fn one_char_condition(body: &Ast) -> Option<(Vec<SetId>, bool)> {
         Ast::Set(set) => Some((vec![*set], false)),
         Ast::Look(Look { sets, end, negated: false }) => Some((sets.clone(), *end)),
         // What follows the first character of the run does not matter: one will do.
-        Ast::Repeat { body, min: 1.., max, .. }
-            if matches!(**body, Ast::Set(_)) && (max.is_none() || *max == Some(1)) =>
-        {
-            one_char_condition(body)
-        }
+        Ast::Repeat { body, min: 1, .. } if matches!(**body, Ast::Set(_)) => one_char_condition(body),
         Ast::Alt(parts) => {
             let (mut sets, mut end) = (Vec::new(), false);
             for part in parts {
@@ -496,6 +521,25 @@ fn one_char_condition(body: &Ast) -> Option<(Vec<SetId>, bool)> {
                 end |= at_end;
             }
             Some((sets, end))
+        }
+        _ => None,
+    }
+}
+
+/// A look-behind's body as a condition on the character before alone: its sets, and whether the start will do.
+fn one_char_behind(body: &Ast) -> Option<(Vec<SetId>, bool)> {
+    match body {
+        Ast::Set(set) => Some((vec![*set], false)),
+        Ast::Start => Some((Vec::new(), true)),
+        Ast::Repeat { body, min: 1, .. } if matches!(**body, Ast::Set(_)) => one_char_behind(body),
+        Ast::Alt(parts) => {
+            let (mut sets, mut start) = (Vec::new(), false);
+            for part in parts {
+                let (more, at_start) = one_char_behind(part)?;
+                sets.extend(more);
+                start |= at_start;
+            }
+            Some((sets, start))
         }
         _ => None,
     }

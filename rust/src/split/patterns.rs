@@ -73,8 +73,9 @@ pub const DEEPSEEK_MAIN: &str = concat!(
 pub const BLOOM: &str = " ?[^(\\s|[.,!?\u{2026}\u{3002}\u{FF0C}\u{3001}\u{964}\u{6D4}\u{60C}])]+";
 pub const CLIP: &str = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+";
 pub const THREE_DIGITS: &str = "[0-9][0-9][0-9]";
-pub const DIGITS: &str = r"\p{Nd}+";
-pub const DIGIT: &str = r"\p{Nd}";
+pub const DIGITS: &str = r"\p{N}+";
+pub const DIGIT: &str = r"\p{N}";
+pub const PUNCTUATION: &str = r"[!-/:-@\[-`{-~\p{P}]+";
 
 /// Those that split text by themselves.
 pub const WHOLE: &[Published] = &[
@@ -121,8 +122,31 @@ pub const STEPS: &[Published] = &[
     Published { name: "deepseek-cjk", pattern: DEEPSEEK_CJK, origin: "DeepSeek-V3's tokenizer.json, second of three" },
     Published { name: "deepseek-main", pattern: DEEPSEEK_MAIN, origin: "DeepSeek-V3's tokenizer.json, third of three" },
     Published { name: "three-digits", pattern: THREE_DIGITS, origin: "Falcon's tokenizer.json, last of its sequence" },
+    Published { name: "punctuation", pattern: PUNCTUATION, origin: "Punctuation of tokenizers, contiguous (Falcon)" },
     Published { name: "digits", pattern: DIGITS, origin: "Digits of tokenizers, together (Falcon)" },
     Published { name: "digit", pattern: DIGIT, origin: "Digits of tokenizers, one by one (StarCoder)" },
+];
+
+/// Splits one after another, each of every piece of the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sequence {
+    pub name: &'static str,
+    pub patterns: &'static [&'static str],
+    pub origin: &'static str,
+}
+
+pub const SEQUENCES: &[Sequence] = &[
+    Sequence {
+        name: "deepseek-v3",
+        patterns: &[DIGIT_GROUPS, DEEPSEEK_CJK, DEEPSEEK_MAIN],
+        origin: "DeepSeek-V3's tokenizer.json",
+    },
+    Sequence {
+        name: "starcoder",
+        patterns: &[DIGIT, GPT2],
+        origin: "StarCoder's tokenizer.json, as copied in public repositories",
+    },
+    Sequence { name: "falcon", patterns: &[PUNCTUATION, GPT2], origin: "Falcon's tokenizer.json, up to its ByteLevel" },
 ];
 
 /// All of them.

@@ -125,6 +125,9 @@ pub fn wild_pattern(random: &mut Random) -> String {
 
 fn random_branch(random: &mut Random, depth: usize) -> String {
     let mut branch = String::new();
+    if random.below(6) == 0 {
+        branch.push_str(random.of(&["(?<=a)", r"(?<!\s)", r"(?<=^|\s)", r"\b", "(?<=b+)", "(?!a+b)", r"(?=\S\s)"]));
+    }
     for _ in 0..1 + random.below(3) {
         let atom = random_atom(random, depth);
         let quantifier =
@@ -133,7 +136,21 @@ fn random_branch(random: &mut Random, depth: usize) -> String {
         branch.push_str(quantifier);
     }
     if random.below(5) == 0 {
-        branch.push_str(random.of(&[r"(?!\S)", r"(?=\s|$)", "$", r"\z", "(?!a)", "(?=[ab])", r"(?!\p{N})"]));
+        branch.push_str(random.of(&[
+            r"(?!\S)",
+            r"(?=\s|$)",
+            "$",
+            r"\z",
+            "(?!a)",
+            "(?=[ab])",
+            r"(?!\p{N})",
+            r"\b",
+            r"\B",
+            "(?=a+b)",
+            "(?!ab|a*1)",
+            r"(?=(?:\S{2})*\b)",
+            r"(?=\S+(?!1))",
+        ]));
     }
     branch
 }
@@ -187,4 +204,31 @@ pub fn random_text(random: &mut Random) -> String {
     let alphabet: Vec<char> = "ab 's1\n\t.AB\u{301}漢ſK²\u{a0}\r-é/".chars().collect();
     let (few, offset) = (1 + random.below(alphabet.len()), random.below(alphabet.len()));
     (0..random.below(30)).map(|_| alphabet[(offset + random.below(few)) % alphabet.len()]).collect()
+}
+
+/// Up to 15 characters: any, neighbours of one another, or those of `few`, one for each class of a pattern.
+pub fn random_unicode(random: &mut Random, few: &[char]) -> String {
+    let (length, mut near) = (1 + random.below(15), 0);
+    let character = |_| match random.below(4) {
+        0 => {
+            near = random.below(0x11_0000) as u32;
+            char::from_u32(near).unwrap_or('\u{FFFD}')
+        }
+        1 => char::from_u32(near + random.below(64) as u32).unwrap_or(' '),
+        2 => char::from(random.below(128) as u8),
+        _ => few[random.below(few.len())],
+    };
+    (0..length).map(character).collect()
+}
+
+/// Up to 23 bytes: any, ASCII, or such as begin and go on with characters.
+pub fn random_bytes(random: &mut Random) -> Vec<u8> {
+    let length = 1 + random.below(23);
+    let byte = |_| match random.below(4) {
+        0 => random.below(256) as u8,
+        1 => random.below(128) as u8,
+        2 => 0xC0 + random.below(64) as u8,
+        _ => 0x80 + random.below(64) as u8,
+    };
+    (0..length).map(byte).collect()
 }

@@ -1,9 +1,12 @@
-//! The splitter for patterns whose pieces may depend on text arbitrarily far ahead, such as `a*b|a`.
+//! The splitter for patterns whose pieces may depend on text arbitrarily far ahead, such as `a*b|a`, or behind.
 //!
 //! From the end of the text backwards a deterministic automaton notes for each character which threads
 //! can still match behind it; then, forwards, the best branch that can is simply taken. Linear for every
 //! input, two look-ups a character in either direction, two bytes of memory a character. Equals leftmost-
 //! first backtracking, which takes the first branch that does not fail.
+//!
+//! A lookahead is a thread that can match or cannot. A condition on the character before is asked of its *kind*: the
+//! characters that no such condition tells apart, or the start of the text. Threads are noted for every kind.
 
 use std::collections::HashMap;
 
@@ -19,18 +22,22 @@ const MAX_WORK: usize = 50_000_000;
 #[derive(Debug, Clone)]
 pub(super) struct TwoPass {
     num_classes: usize,
+    /// Threads times kinds.
     num_threads: usize,
+    /// By class: the kind of a character of it, times the number of threads of a kind.
+    kind_of: Vec<u16>,
+    /// The same for the start of the text.
+    start_kind: u16,
     /// The set at the end of the text.
     end_set: u16,
     /// By set behind a character and the character's class: the set in front of it.
     set_before: Vec<u16>,
-    /// By set behind, class and thread: the thread that goes on behind the character.
+    /// By set behind, class, and thread in its kind: the thread that goes on behind the character.
     next_thread: Vec<u16>,
 }
 
-/// The thread of a match about to begin, and at the start of the text.
+/// The thread of a match about to begin.
 const BEGIN: u16 = 0;
-const BEGIN_TEXT: u16 = 1;
 /// In `next_thread`: the match ends in front of the character; or there is none.
 const MATCHED: u16 = u16::MAX;
 const FAILED: u16 = u16::MAX - 1;
@@ -42,6 +49,8 @@ pub(super) struct Run {
     at: usize,
     start: usize,
     thread: u16,
+    /// Of the character before `at`.
+    kind: u16,
     at_end: bool,
 }
 
@@ -57,15 +66,17 @@ impl TwoPass {
         if nfa.nodes.iter().any(atomic) {
             return Err(Unsupported::TooLarge("an atomic group whose pieces depend on text far ahead"));
         }
-        let mut threads = vec![(nfa.root, false), (nfa.root, true)];
+        let mut threads = vec![nfa.root];
         let nexts =
             nfa.nodes.iter().filter_map(|node| if let Node::Char { next, .. } = node { Some(*next) } else { None });
-        threads.extend(nexts.map(|next| (next, false)));
-        threads[2..].sort_unstable();
+        threads.extend(nexts);
+        threads[1..].sort_unstable();
         threads.dedup();
-        let thread_by_node: HashMap<NodeId, u16> =
-            threads.iter().enumerate().skip(2).map(|(thread, &(node, _))| (node, thread as u16)).collect();
-        Builder { nfa, threads, thread_by_node, seen: vec![0; nfa.nodes.len()], round: 0, work: 0 }.build()
+        let thread_by_node: HashMap<NodeId, usize> =
+            threads.iter().enumerate().skip(1).map(|(thread, &node)| (node, thread)).collect();
+        let (lefts, kind_by_left) = kinds(nfa);
+        let seen = vec![0; nfa.nodes.len()];
+        Builder { nfa, threads, thread_by_node, lefts, kind_by_left, seen, round: 0, work: 0 }.build()
     }
 
     pub fn num_states(&self) -> usize {
@@ -73,9 +84,9 @@ impl TwoPass {
     }
 
     pub fn fill(&self, classes: &Classes, text: &str, run: &mut Run, spans: &mut [Span]) -> usize {
-        let Run { sets, at, start, thread, at_end } = run;
+        let Run { sets, at, start, thread, kind, at_end } = run;
         let sets = sets.get_or_insert_with(|| {
-            *thread = BEGIN_TEXT;
+            *kind = self.start_kind;
             self.sets_behind(classes, text)
         });
         let mut count = 0;
@@ -84,14 +95,15 @@ impl TwoPass {
             let Some((c, &set)) = next else {
                 *at_end = true;
                 // A thread that was let go on can match, so at the end it does.
-                if *thread > BEGIN_TEXT {
+                if *thread != BEGIN {
                     spans[count] = Span { start: *start, end: *at };
                     count += 1;
                 }
                 break;
             };
-            let entry = usize::from(set) * self.num_classes + usize::from(classes.of(c));
-            match self.next_thread[entry * self.num_threads + usize::from(*thread)] {
+            let class = usize::from(classes.of(c));
+            let entry = (usize::from(set) * self.num_classes + class) * self.num_threads;
+            match self.next_thread[entry + usize::from(*kind) + usize::from(*thread)] {
                 MATCHED => {
                     spans[count] = Span { start: *start, end: *at };
                     count += 1;
@@ -104,6 +116,7 @@ impl TwoPass {
                 }
                 next => *thread = next,
             }
+            *kind = self.kind_of[class];
             sets.pop();
             *at += c.len_utf8();
         }
@@ -121,11 +134,37 @@ impl TwoPass {
     }
 }
 
+/// What may be before a place, one of each kind, as a class or, behind the last class, the start of the text; and the
+/// kind of each.
+fn kinds(nfa: &Nfa) -> (Vec<usize>, Vec<usize>) {
+    let answers = |left: usize| -> Vec<bool> {
+        let answer = |node: &Node| match node {
+            Node::Behind { admits, .. } => Some(admits[left]),
+            Node::Start { .. } => Some(left == nfa.num_classes),
+            _ => None,
+        };
+        nfa.nodes.iter().filter_map(answer).collect()
+    };
+    let (mut lefts, mut known) = (Vec::new(), Vec::new());
+    let kind_by_left = (0..=nfa.num_classes).map(|left| {
+        let answers = answers(left);
+        known.iter().position(|known| *known == answers).unwrap_or_else(|| {
+            known.push(answers);
+            lefts.push(left);
+            known.len() - 1
+        })
+    });
+    let kind_by_left = kind_by_left.collect();
+    (lefts, kind_by_left)
+}
+
 struct Builder<'n> {
     nfa: &'n Nfa,
-    /// By thread: its node, and whether the text starts there.
-    threads: Vec<(NodeId, bool)>,
-    thread_by_node: HashMap<NodeId, u16>,
+    /// By thread: its node.
+    threads: Vec<NodeId>,
+    thread_by_node: HashMap<NodeId, usize>,
+    lefts: Vec<usize>,
+    kind_by_left: Vec<usize>,
     /// By node: the last round, one a choice, that visited it.
     seen: Vec<usize>,
     round: usize,
@@ -134,7 +173,11 @@ struct Builder<'n> {
 
 impl Builder<'_> {
     fn build(mut self) -> Result<TwoPass, Unsupported> {
-        let (num_classes, num_threads) = (self.nfa.num_classes, self.threads.len());
+        let num_classes = self.nfa.num_classes;
+        let num_threads = self.threads.len() * self.lefts.len();
+        if num_threads >= usize::from(FAILED) {
+            return Err(Unsupported::TooLarge("a machine of over 4000 states in either direction"));
+        }
         let at_end = self.choices(self.nfa.end_class(), &vec![false; num_threads]);
         let end_set: Vec<bool> = at_end.iter().map(|&choice| choice == MATCHED).collect();
         let mut number_by_set = HashMap::from([(end_set.clone(), 0)]);
@@ -154,38 +197,55 @@ impl Builder<'_> {
                 }
                 set_before.push(number as u16);
                 next_thread.extend(choices);
-            }
-            if sets.len() > MAX_SETS || next_thread.len() > MAX_ENTRIES || self.work > MAX_WORK {
-                return Err(Unsupported::TooLarge("a machine of over 4000 states in either direction"));
+                if sets.len() > MAX_SETS || next_thread.len() > MAX_ENTRIES || self.work > MAX_WORK {
+                    return Err(Unsupported::TooLarge("a machine of over 4000 states in either direction"));
+                }
             }
         }
-        Ok(TwoPass { num_classes, num_threads, end_set: 0, set_before, next_thread })
+        let mut kind_of: Vec<u16> = self.kind_by_left.iter().map(|&kind| (kind * self.threads.len()) as u16).collect();
+        let start_kind = kind_of.pop().unwrap_or_default();
+        Ok(TwoPass { num_classes, num_threads, kind_of, start_kind, end_set: 0, set_before, next_thread })
     }
 
-    /// For each thread the best choice over a character of this class, with `behind` able to match behind it.
+    /// For each thread of each kind the best choice over a character of this class, with `behind` able to match behind
+    /// it.
     fn choices(&mut self, class: usize, behind: &[bool]) -> Vec<u16> {
-        let threads = self.threads.clone();
-        threads.iter().map(|&(node, text_start)| self.choice(node, text_start, class, behind)).collect()
+        let (threads, lefts) = (self.threads.clone(), self.lefts.clone());
+        let of_kind = |left: usize| threads.iter().map(move |&node| (node, left));
+        lefts
+            .iter()
+            .flat_map(|&left| of_kind(left))
+            .map(|(node, left)| self.choice(node, left, class, behind))
+            .collect()
     }
 
-    fn choice(&mut self, node: NodeId, text_start: bool, class: usize, behind: &[bool]) -> u16 {
+    fn choice(&mut self, node: NodeId, left: usize, class: usize, behind: &[bool]) -> u16 {
+        let nfa = self.nfa;
         let mut stack = vec![node];
         self.round += 1;
+        let round = self.round;
         while let Some(node) = stack.pop() {
             self.work += 1;
-            if std::mem::replace(&mut self.seen[node], self.round) == self.round {
+            if std::mem::replace(&mut self.seen[node], round) == round {
                 continue;
             }
-            match &self.nfa.nodes[node] {
+            match &nfa.nodes[node] {
                 Node::Match => return MATCHED,
-                Node::Char { admits, next } if class < self.nfa.num_classes && admits[class] => {
+                Node::Char { admits, next } if class < nfa.num_classes && admits[class] => {
                     let thread = self.thread_by_node[next];
-                    if behind[usize::from(thread)] {
-                        return thread;
+                    if behind[self.kind_by_left[class] * self.threads.len() + thread] {
+                        return thread as u16;
                     }
                 }
                 Node::Look { admits, next } if admits[class] => stack.push(*next),
-                Node::Start { next } if text_start => stack.push(*next),
+                Node::Behind { admits, next } if admits[left] => stack.push(*next),
+                // Its nodes are its own, but for the match, which ends this walk.
+                Node::Ahead { body, negated, next }
+                    if (self.choice(*body, left, class, behind) == FAILED) == *negated =>
+                {
+                    stack.push(*next);
+                }
+                Node::Start { next } if left == nfa.num_classes => stack.push(*next),
                 Node::Split(branches) => stack.extend(branches.iter().rev()),
                 _ => {}
             }

@@ -1,0 +1,139 @@
+//! A batch of pieces on its way through the stages of encoding.
+
+use std::ops::Range;
+
+use super::cache::{WordTable, append};
+use crate::split::Span;
+
+/// Pieces that go through the stages together.
+pub const SIZE: usize = 256;
+
+#[derive(Debug)]
+pub struct Batch {
+    /// Keys and their hashes, so many at a time that their cache lines are under way before the first is needed.
+    pub keys: [(u128, usize); 32],
+    /// The ids of the pieces found at once, end to end, of which `num_found` count: stored four at a time, of which so many
+    /// count, which is cheaper than to ask how many there are.
+    found: Vec<u32>,
+    num_found: usize,
+    pub missed: Vec<Missed>,
+    pub segments: Vec<Segment>,
+    /// The ids of the segments, in the order in which they were found.
+    pub made: Vec<u32>,
+    /// The segments to merge: where they stand in the text, and in `segments`.
+    pub new: Vec<Span>,
+    pub new_places: Vec<usize>,
+}
+
+/// A piece that was not found at once.
+#[derive(Debug, Clone)]
+pub struct Missed {
+    pub piece: Span,
+    pub key: u128,
+    pub hash: usize,
+    /// So many ids found at once come before it.
+    pub num_before: usize,
+    pub segments: Range<usize>,
+    /// Whether a table takes its ids.
+    pub is_kept: bool,
+}
+
+/// A part of a missed piece that no token reaches out of.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    pub span: Span,
+    /// 0 where no table takes its ids.
+    pub key: u128,
+    pub hash: usize,
+    /// Where in `made` its ids are; empty until they are found.
+    pub ids: Range<usize>,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            keys: [(0, 0); 32],
+            found: vec![0; 4 * SIZE],
+            num_found: 0,
+            missed: Vec::new(),
+            segments: Vec::new(),
+            made: Vec::new(),
+            new: Vec::new(),
+            new_places: Vec::new(),
+        }
+    }
+}
+
+impl Batch {
+    pub fn clear(&mut self) {
+        self.num_found = 0;
+        self.missed.clear();
+    }
+
+    /// A piece that was found at once: the first `num_ids` of `few`.
+    #[inline]
+    pub fn find(&mut self, few: [u32; 4], num_ids: usize) {
+        if let Some(free) = self.found.get_mut(self.num_found..self.num_found + 4) {
+            free.copy_from_slice(&few);
+            self.num_found += num_ids;
+        }
+    }
+
+    #[cold]
+    pub fn miss(&mut self, piece: Span, key: u128, hash: usize) {
+        self.missed.push(Missed { piece, key, hash, num_before: self.num_found, segments: 0..0, is_kept: false });
+    }
+
+    /// The ids found at once, from `start` on; up to a missed piece, or all.
+    #[inline]
+    pub fn found(&self, start: usize, before: Option<&Missed>) -> &[u32] {
+        self.found.get(start..before.map_or(self.num_found, |missed| missed.num_before)).unwrap_or_default()
+    }
+
+    /// The ids of a missed piece, segment by segment.
+    pub fn ids(&self, missed: &Missed) -> impl Iterator<Item = &[u32]> {
+        let segments = self.segments.get(missed.segments.clone()).unwrap_or_default();
+        segments.iter().map(|segment| self.made.get(segment.ids.clone()).unwrap_or_default())
+    }
+
+    /// Adds a segment whose ids are those in `made` from `start` on.
+    pub fn add_made(&mut self, start: usize) {
+        let span = Span::default();
+        self.segments.push(Segment { span, key: 0, hash: 0, ids: start..self.made.len() });
+    }
+
+    /// Makes the segments from the `first` on, whose ids are found, one.
+    pub fn join_segments(&mut self, first: usize) {
+        let start = self.made.len();
+        for segment in self.segments.drain(first..) {
+            self.made.extend_from_within(segment.ids);
+        }
+        self.add_made(start);
+    }
+
+    /// Looks for the segments that have a key, and notes those that are to merge.
+    pub fn look_up_segments(&mut self, words: &WordTable) {
+        self.new.clear();
+        self.new_places.clear();
+        for (place, segment) in self.segments.iter_mut().enumerate().filter(|(_, segment)| segment.ids.is_empty()) {
+            let start = self.made.len();
+            if segment.key != 0 && words.append(segment.key, segment.hash, &mut self.made) {
+                segment.ids = start..self.made.len();
+            } else {
+                self.new.push(segment.span);
+                self.new_places.push(place);
+            }
+        }
+    }
+
+    /// The ids of the segment that is the `number`th to merge.
+    pub fn make(&mut self, number: usize, ids: &[u32], words: &mut WordTable) {
+        let place = self.new_places.get(number).copied().unwrap_or_default();
+        let Some(segment) = self.segments.get_mut(place) else { return };
+        segment.ids = self.made.len()..self.made.len() + ids.len();
+        append(&mut self.made, ids);
+        if segment.key != 0 {
+            words.insert(segment.key, segment.hash, ids);
+        }
+    }
+}

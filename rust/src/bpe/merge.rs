@@ -1,0 +1,477 @@
+//! Merges one piece: the leftmost pair of lowest rank, until no pair has one.
+//!
+//! Pieces of up to 64 bytes look for the lowest among all, in registers; longer ones take a heap, O(n log n); those far
+//! longer go through in windows, O(n), so that what is under work stays near. All give the same ids.
+//!
+//! Windows are exact because of two facts about merging, which hold for every vocabulary. What a piece has become, cut
+//! at the ends of its tokens, is what its parts become alone: no merge reached across. And two parts that share a token
+//! join there: a merge across the end of a token would be the first such in one of the two parts, and that part, merged
+//! alone, had none. So a window that begins within the last one is joined at a token which both have; where they have
+//! none, windows are made greater. See `windows_equal_one_heap`.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::pairs::{NEVER, NONE, Pairs};
+use crate::error::{Error, Result};
+use crate::split::Span;
+
+/// Pieces of up to this many bytes are merged by scanning. A power of two.
+pub const SCAN_LIMIT: usize = 64;
+const SCAN_BITS: u32 = SCAN_LIMIT.trailing_zeros();
+/// In place of a rank where there is none.
+const NOTHING: i32 = i32::MAX;
+/// Ranks looked at together.
+const LANES: usize = 8;
+/// Pieces merged in turns, a step each: while the ranks for one are fetched from far, the others go on.
+const SIDE_BY_SIDE: usize = 8;
+
+/// At least eight times the longest token: a window reaches back into the last one by an eighth.
+const WINDOW: usize = 1024;
+
+/// Buffers that outlive a piece, and the tokens of the last one.
+#[derive(Debug)]
+pub struct Merger {
+    scans: Box<[Scan; SIDE_BY_SIDE]>,
+    links: Vec<Link>,
+    heap: BinaryHeap<Reverse<u64>>,
+    ids: Vec<u32>,
+    window: Vec<Token>,
+    next_window: Vec<Token>,
+}
+
+/// The tokens of a piece of up to `SCAN_LIMIT` bytes, by the place of their first byte.
+#[derive(Debug, Clone)]
+struct Scan {
+    ids: [u32; SCAN_LIMIT],
+    /// Rank and place of the pair that begins here, in one number: the least is the leftmost of lowest rank.
+    ranked: [i32; SCAN_LIMIT],
+    next: [u8; SCAN_LIMIT],
+    previous: [u8; SCAN_LIMIT],
+    length: usize,
+    /// Where pairs begin whose ranks are under way.
+    expected: [Option<u8>; 2],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    id: u32,
+    rank: u32,
+    previous: u32,
+    next: u32,
+}
+
+/// A token and where it begins in the piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Token {
+    start: usize,
+    id: u32,
+}
+
+impl Default for Merger {
+    fn default() -> Self {
+        Self {
+            scans: Box::new(std::array::from_fn(|_| Scan::new())),
+            links: Vec::new(),
+            heap: BinaryHeap::new(),
+            ids: Vec::new(),
+            window: Vec::new(),
+            next_window: Vec::new(),
+        }
+    }
+}
+
+/// What the rank of two neighbours is.
+pub trait Ranks {
+    /// `joined` are the bytes of both.
+    fn rank(&self, left: u32, right: u32, joined: &[u8]) -> u32;
+
+    /// Says that `rank` will be asked soon.
+    #[inline]
+    fn expect(&self, _left: u32, _right: u32) {}
+}
+
+impl Merger {
+    /// The tokens of the piece that was merged last.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// Merges a piece of moderate length.
+    #[inline]
+    pub fn merge(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
+        if piece.len() <= SCAN_LIMIT { self.scan(pairs, ranks, piece) } else { self.heap(pairs, ranks, piece) }
+    }
+
+    /// Merges a piece of any length. `go_on` is asked once a window; when it says no, `Error::Interrupted`.
+    pub fn merge_long(
+        &mut self,
+        pairs: &Pairs,
+        ranks: &impl Ranks,
+        piece: &[u8],
+        longest: usize,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        let mut size = WINDOW.max(longest * 8);
+        while piece.len() > size {
+            if self.windows(pairs, ranks, piece, size, go_on)? {
+                return Ok(());
+            }
+            size *= 2;
+        }
+        self.merge(pairs, ranks, piece)
+    }
+
+    /// Merges a piece in windows of `size` bytes; false where two of them have no token in common.
+    fn windows(
+        &mut self,
+        pairs: &Pairs,
+        ranks: &impl Ranks,
+        piece: &[u8],
+        size: usize,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool> {
+        let overlap = size / 8;
+        let mut done = Vec::with_capacity(piece.len() / 4);
+        self.heap(pairs, ranks, piece.get(..size).unwrap_or_default())?;
+        self.tokens(0);
+        let mut end = size;
+        while end < piece.len() {
+            if !go_on() {
+                return Err(Error::Interrupted);
+            }
+            std::mem::swap(&mut self.window, &mut self.next_window);
+            let first = self.next_window.partition_point(|token| token.start + overlap < end);
+            let Some(start) = self.next_window.get(first).map(|token| token.start) else { return Ok(false) };
+            end = (start + size).min(piece.len());
+            self.heap(pairs, ranks, piece.get(start..end).unwrap_or_default())?;
+            self.tokens(start);
+            let (Some(common), last) = (self.common(first), &self.next_window) else { return Ok(false) };
+            done.extend(last.iter().take_while(|token| **token != common).map(|token| token.id));
+            let place = self.window.partition_point(|token| token.start < common.start);
+            self.window.drain(..place);
+        }
+        done.extend(self.window.iter().map(|token| token.id));
+        self.ids = done;
+        Ok(true)
+    }
+
+    /// The first token that the last window, from its token `first` on, and this one have in common.
+    fn common(&self, first: usize) -> Option<Token> {
+        let mut this = self.window.iter().peekable();
+        self.next_window.iter().skip(first).copied().find(|token| {
+            while this.next_if(|other| other.start < token.start).is_some() {}
+            this.peek() == Some(&token)
+        })
+    }
+
+    /// Fills `window` with the tokens that the heap has come to, in a part of the piece that begins at `start`.
+    fn tokens(&mut self, start: usize) {
+        self.window.clear();
+        let mut at = 0;
+        while let Some(link) = self.links.get(at as usize) {
+            self.window.push(Token { start: start + at as usize, id: link.id });
+            at = link.next;
+        }
+    }
+
+    /// Merges the pieces of `text` at `spans`, of moderate length, and gives number and tokens of each to `done`, in any
+    /// order.
+    pub fn merge_many(
+        &mut self,
+        pairs: &Pairs,
+        ranks: &impl Ranks,
+        text: &[u8],
+        spans: &[Span],
+        mut done: impl FnMut(usize, &[u32]),
+    ) -> Result<()> {
+        let mut pieces = spans.iter().map(|span| text.get(span.start..span.end).unwrap_or_default()).enumerate();
+        let mut at_work: [Option<(usize, &[u8])>; SIDE_BY_SIDE] = [None; SIDE_BY_SIDE];
+        let mut num_at_work = SIDE_BY_SIDE;
+        while num_at_work > 0 {
+            num_at_work = 0;
+            for (place, at_work) in at_work.iter_mut().enumerate() {
+                if let Some((number, piece)) = *at_work {
+                    if self.scans[place].step(pairs, ranks, piece) {
+                        num_at_work += 1;
+                        continue;
+                    }
+                    self.scans[place].finish(&mut self.ids);
+                    done(number, &self.ids);
+                }
+                *at_work = None;
+                for (number, piece) in pieces.by_ref() {
+                    if piece.len() <= SCAN_LIMIT {
+                        self.scans[place].start(pairs, piece)?;
+                        (*at_work, num_at_work) = (Some((number, piece)), num_at_work + 1);
+                        break;
+                    }
+                    self.heap(pairs, ranks, piece)?;
+                    done(number, &self.ids);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
+        let scan = &mut self.scans[0];
+        scan.start(pairs, piece)?;
+        while scan.step(pairs, ranks, piece) {}
+        scan.finish(&mut self.ids);
+        Ok(())
+    }
+
+    fn heap(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
+        let Self { links, heap, ids, .. } = self;
+        if u32::try_from(piece.len()).is_err() {
+            return Err(Error::Spec(format!("piece: expected at most {} bytes, found {}", u32::MAX, piece.len())));
+        }
+        links.clear();
+        for (at, &byte) in piece.iter().enumerate() {
+            let rank = piece.get(at + 1).map_or(NEVER, |&right| pairs.rank_of_bytes(byte, right));
+            let at = at as u32;
+            links.push(Link { id: pairs.of_byte(byte)?, rank, previous: at.wrapping_sub(1), next: at + 1 });
+        }
+        let first = links.iter().zip(0..).filter(|(link, _)| link.rank != NEVER).map(|(link, at)| entry(link.rank, at));
+        let mut entries = std::mem::take(heap).into_vec();
+        entries.clear();
+        entries.extend(first);
+        *heap = BinaryHeap::from(entries);
+        while let Some(Reverse(entry)) = heap.pop() {
+            let (rank_then, at) = ((entry >> 32) as u32, entry as u32);
+            // An entry is stale where its token is gone or has another neighbour by now.
+            let Some(&link) = links.get(at as usize).filter(|link| link.rank == rank_then) else { continue };
+            let Some(gone) = links.get_mut(link.next as usize) else { continue };
+            gone.rank = NEVER;
+            let next = gone.next;
+            if let Some(link) = links.get_mut(at as usize) {
+                (link.id, link.next) = (pairs.merged(rank_then), next);
+            }
+            if let Some(after) = links.get_mut(next as usize) {
+                after.previous = at;
+            }
+            line_up(ranks, piece, links, heap, at);
+            if link.previous != NONE {
+                line_up(ranks, piece, links, heap, link.previous);
+            }
+        }
+        ids.clear();
+        let mut at = 0;
+        while let Some(link) = links.get(at as usize) {
+            ids.push(link.id);
+            at = link.next;
+        }
+        Ok(())
+    }
+}
+
+impl Scan {
+    fn new() -> Self {
+        Self {
+            ids: [0; SCAN_LIMIT],
+            ranked: [NOTHING; SCAN_LIMIT],
+            next: [0; SCAN_LIMIT],
+            previous: [0; SCAN_LIMIT],
+            length: 0,
+            expected: [None; 2],
+        }
+    }
+
+    /// Takes up a piece: its bytes are its tokens.
+    #[inline]
+    fn start(&mut self, pairs: &Pairs, piece: &[u8]) -> Result<()> {
+        let piece = piece.get(..SCAN_LIMIT).unwrap_or(piece);
+        self.length = piece.len();
+        self.expected = [None; 2];
+        for (at, &byte) in piece.iter().enumerate() {
+            self.ids[at] = pairs.of_byte(byte)?;
+            self.ranked[at] = piece.get(at + 1).map_or(NOTHING, |&right| ranked(pairs.rank_of_bytes(byte, right), at));
+            (self.previous[at], self.next[at]) = ((at as u8).wrapping_sub(1), at as u8 + 1);
+        }
+        for at in piece.len()..piece.len().next_multiple_of(LANES) {
+            self.ranked[at] = NOTHING;
+        }
+        Ok(())
+    }
+
+    /// Merges the leftmost pair of lowest rank; false where no pair has one.
+    #[inline]
+    fn step(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> bool {
+        for at in self.expected.into_iter().flatten() {
+            let at = usize::from(at) % SCAN_LIMIT;
+            let right = usize::from(self.next[at]) % SCAN_LIMIT;
+            let joined = piece.get(at..usize::from(self.next[right])).unwrap_or_default();
+            self.ranked[at] = ranked(ranks.rank(self.ids[at], self.ids[right], joined), at);
+        }
+        let least = lowest(&self.ranked[..self.length.next_multiple_of(LANES)]);
+        if least == NOTHING {
+            return false;
+        }
+        let at = least as usize % SCAN_LIMIT;
+        let gone = usize::from(self.next[at]) % SCAN_LIMIT;
+        let right = usize::from(self.next[gone]);
+        self.ids[at] = pairs.merged(least as u32 >> SCAN_BITS);
+        self.next[at] = self.next[gone];
+        (self.ranked[at], self.ranked[gone]) = (NOTHING, NOTHING);
+        self.expected = [None; 2];
+        if right < self.length {
+            let right = right % SCAN_LIMIT;
+            self.previous[right] = at as u8;
+            ranks.expect(self.ids[at], self.ids[right]);
+            self.expected[0] = Some(at as u8);
+        }
+        if at > 0 {
+            let left = self.previous[at];
+            ranks.expect(self.ids[usize::from(left) % SCAN_LIMIT], self.ids[at]);
+            self.expected[1] = Some(left);
+        }
+        true
+    }
+
+    fn finish(&self, ids: &mut Vec<u32>) {
+        ids.clear();
+        let mut at = 0;
+        while at < self.length {
+            ids.push(self.ids[at % SCAN_LIMIT]);
+            at = usize::from(self.next[at % SCAN_LIMIT]);
+        }
+    }
+}
+
+/// Rank and place in one number.
+#[inline]
+fn ranked(rank: u32, at: usize) -> i32 {
+    if rank == NEVER { NOTHING } else { (rank << SCAN_BITS) as i32 | at as i32 }
+}
+
+/// Lower ranks come first, then places further left.
+#[inline]
+fn entry(rank: u32, at: u32) -> Reverse<u64> {
+    Reverse(u64::from(rank) << 32 | u64::from(at))
+}
+
+/// Works out what the token at `at` would become with its right neighbour, and lines it up to do so.
+#[inline]
+fn line_up(ranks: &impl Ranks, piece: &[u8], links: &mut [Link], heap: &mut BinaryHeap<Reverse<u64>>, at: u32) {
+    let Some(&left) = links.get(at as usize) else { return };
+    let found = links.get(left.next as usize).map_or(NEVER, |right| {
+        ranks.rank(left.id, right.id, piece.get(at as usize..right.next as usize).unwrap_or_default())
+    });
+    if let Some(link) = links.get_mut(at as usize) {
+        link.rank = found;
+    }
+    if found != NEVER {
+        heap.push(entry(found, at));
+    }
+}
+
+#[inline]
+fn lowest(ranked: &[i32]) -> i32 {
+    let mut least = [NOTHING; LANES];
+    for lanes in ranked.as_chunks::<LANES>().0 {
+        for (least, &other) in least.iter_mut().zip(lanes) {
+            *least = (*least).min(other);
+        }
+    }
+    least.into_iter().min().unwrap_or(NOTHING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::Vocabulary;
+
+    /// All bytes, then the given tokens.
+    fn vocabulary(tokens: &[&[u8]]) -> Vocabulary {
+        let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|t| t.to_vec())).collect();
+        let mut end = 0;
+        let ends = bytes.iter().map(|token| {
+            end += token.len() as u32;
+            end
+        });
+        Vocabulary::new(&bytes.concat(), ends.collect(), (0..bytes.len() as u32).collect()).expect("well formed")
+    }
+
+    const TOKENS: [&[u8]; 9] = [b"ab", b"ba", b"aba", b"aa", b"bb", b"abab", b"aaaa", b"bab", b"abba"];
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.0 >> 33) % bound
+        }
+
+        fn piece(&mut self, length: usize, letters: &[u8]) -> Vec<u8> {
+            (0..length).map(|_| letters[self.below(letters.len() as u64) as usize]).collect()
+        }
+    }
+
+    /// By rank and by merges, in an order of ids and in none.
+    fn models() -> Vec<(Vocabulary, Pairs)> {
+        let merges = [[97, 98], [256, 97], [98, 97], [97, 97], [259, 259], [256, 256], [97, 257]];
+        let ordered = [[97, 98], [98, 97], [256, 97], [97, 97], [98, 98], [256, 256], [259, 259]];
+        let ranks: Vec<u32> = (0..265).map(|place| (place * 7 + 3) % 265).collect();
+        let of = |make: &dyn Fn(&Vocabulary) -> Result<Pairs>| {
+            let vocabulary = vocabulary(&TOKENS);
+            let pairs = make(&vocabulary).expect("well formed");
+            (vocabulary, pairs)
+        };
+        vec![
+            of(&|vocabulary| Pairs::by_rank(vocabulary, &[])),
+            of(&|vocabulary| Pairs::by_rank(vocabulary, &ranks)),
+            of(&|vocabulary| Pairs::by_merges(vocabulary, &merges)),
+            of(&|vocabulary| Pairs::by_merges(vocabulary, &ordered)),
+        ]
+    }
+
+    #[test]
+    fn scan_equals_heap() {
+        let mut random = Random(7);
+        for (vocabulary, pairs) in models() {
+            let ranks = pairs.ranks(&vocabulary);
+            for length in (0..=SCAN_LIMIT).chain(1..=SCAN_LIMIT) {
+                let piece = random.piece(length, b"aaabb");
+                let mut merger = Merger::default();
+                merger.scan(&pairs, &ranks, &piece).expect("all bytes have tokens");
+                let scanned = merger.ids.clone();
+                merger.heap(&pairs, &ranks, &piece).expect("all bytes have tokens");
+                assert_eq!(scanned, merger.ids);
+            }
+        }
+    }
+
+    #[test]
+    fn windows_equal_one_heap() {
+        let mut random = Random(9);
+        let mut num_joined = 0;
+        for (vocabulary, pairs) in models() {
+            let ranks = pairs.ranks(&vocabulary);
+            for letters in [&b"aaabb"[..], b"a", b"ab", b"abcd"] {
+                for size in [32, 48, 64, 256] {
+                    let piece = random.piece(2000, letters);
+                    let mut merger = Merger::default();
+                    merger.heap(&pairs, &ranks, &piece).expect("all bytes have tokens");
+                    let whole = merger.ids.clone();
+                    if merger.windows(&pairs, &ranks, &piece, size, &mut || true).expect("all bytes have tokens") {
+                        assert_eq!(merger.ids, whole);
+                        num_joined += 1;
+                    }
+                    merger.merge_long(&pairs, &ranks, &piece, 0, &mut || true).expect("all bytes have tokens");
+                    assert_eq!(merger.ids, whole);
+                }
+            }
+        }
+        assert!(num_joined > 20, "{num_joined}");
+    }
+
+    #[test]
+    fn a_window_asks_whether_to_go_on() {
+        let (vocabulary, pairs) = models().remove(0);
+        let ranks = pairs.ranks(&vocabulary);
+        let piece = vec![b'a'; 10 * WINDOW];
+        let result = Merger::default().merge_long(&pairs, &ranks, &piece, 4, &mut || false);
+        assert_eq!(result, Err(Error::Interrupted));
+    }
+}
