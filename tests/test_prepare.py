@@ -339,6 +339,36 @@ def test_what_cannot_be_done_is_said(bert, call, kind, message):
     assert not isinstance(caught.value, mg.MerganserError) or caught.value.hint
 
 
+ODD = {
+    "text": ["a b", b"a", b"\xff", "\ud800", "", None, 5, ["a", "b"], ["a", None], [["a"]], [], ("a", b"b")],
+    "pair": [None, "b", b"\xff", 5, ["c"], []],
+    "is_split_into_words": [True, False],
+    "allow_special": [(), "all", "some", {"[SEP]"}, {"<no>"}, None, 5],
+    "truncation": [None, True, False, "only_first", "only_second", "longest", 1],
+    "max_length": [None, 0, 1, 3, -1, 2**70, 1.5, "3", True],
+    "stride": [None, 0, 1, 2**70, -1, "1"],
+    "truncation_side": [None, "left", "up"],
+    "padding": [None, True, False, "max_length", "longest", "wide"],
+    "pad_to_multiple_of": [None, 3, 0, 2**70],
+    "padding_side": [None, "left", 0],
+    "pad_token": [None, "[PAD]", 0, -1, 2**70, "<no>", True, b"[PAD]"],
+    "offsets": [True, False],
+    "overflow": [True, False],
+}
+
+
+def test_odd_calls_raise_what_is_promised(bert):
+    rng, num_raised = random.Random(4), 0
+    for _ in range(20_000):
+        changed = rng.sample(sorted(ODD), 4)
+        arguments = {"text": "a b c"} | {name: rng.choice(ODD[name]) for name in changed}
+        try:
+            assert isinstance(bert.prepare(**arguments), mg.Prepared)
+        except (mg.TextError, mg.TokenIdError, TypeError, ValueError):
+            num_raised += 1
+    assert 5_000 < num_raised < 18_000
+
+
 def test_threads_with_arguments_of_their_own_share_a_tokenizer():
     rng = random.Random(9)
     calls = [(rng.choice(every())[1], *random_call(rng)) for _ in range(400)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from merganser.errors import TextError, TokenIdError
-from merganser.spec import Padding, Spec, Truncation
+from merganser.spec import MAX_ID, Padding, Spec, Truncation
 
 Strategy = Literal["longest_first", "only_first", "only_second"]
 Side = Literal["left", "right"]
@@ -98,7 +98,7 @@ class Options:
         if token is None:
             token = dict(spec.surroundings.roles).get("pad_token")
         id = token_to_id(token) if isinstance(token, str) else token
-        if id is None:
+        if id is None or isinstance(id, bool) or not 0 <= id <= MAX_ID:
             raise TokenIdError(
                 f"pad_token: expected a token of the vocabulary to fill rows up with, found {token!r}",
                 hint='pass pad_token=, the content or the id of one, such as "<|endoftext|>"',

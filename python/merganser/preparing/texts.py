@@ -17,6 +17,9 @@ Text = str | bytes
 # Invalid UTF-8 is an error, lone surrogates are replaced.
 _POLICY = (False, True)
 
+# Rows are not filled up to more tokens: a file or an argument that asks for it has a slip of the pen.
+_MAX_LENGTH = 1 << 24
+
 
 class Encoded(NamedTuple):
     """A text as the model encodes it, one entry a token; the last three only where they are asked for."""
@@ -102,6 +105,11 @@ def prepared(
     if padding is not None and done:
         length = max(map(len, done)) if padding.length is None else padding.length
         length += -length % (padding.multiple_of or 1)
+        if length > _MAX_LENGTH:
+            raise TextError(
+                f"padding: expected rows of at most {_MAX_LENGTH} tokens, found a length of {length}",
+                hint="pass a smaller max_length= or pad_to_multiple_of=",
+            )
         filling = Pad(id=padding.id, type_id=padding.type_id, side=padding.side)
         for row in done:
             rows.pad(row, length, filling)
