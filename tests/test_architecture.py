@@ -32,7 +32,7 @@ MAY_IMPORT = {
 
 MAY_USE = {
     "error": set(),
-    "vocabulary": {"error", "packed"},
+    "vocabulary": {"error", "packed", "prefetch"},
     "normalize": {"error"},
     "special": {"error"},
     "split": {"error"},

@@ -84,15 +84,14 @@ impl Batch {
         self.missed.push(Missed { piece, key, hash, num_before: self.num_found, segments: 0..0, is_kept: false });
     }
 
-    /// The ids found at once, from `start` on; up to a missed piece, or all.
-    #[inline]
-    pub fn found(&self, start: usize, before: Option<&Missed>) -> &[u32] {
-        self.found.get(start..before.map_or(self.num_found, |missed| missed.num_before)).unwrap_or_default()
+    /// The ids found at once, from one place to another or to their end.
+    pub fn found(&self, start: usize, end: usize) -> &[u32] {
+        self.found.get(start..end.min(self.num_found)).unwrap_or_default()
     }
 
-    /// The ids of a missed piece, segment by segment.
-    pub fn ids(&self, missed: &Missed) -> impl Iterator<Item = &[u32]> {
-        let segments = self.segments.get(missed.segments.clone()).unwrap_or_default();
+    /// The ids of some segments, one by one.
+    pub fn ids(&self, segments: Range<usize>) -> impl Iterator<Item = &[u32]> {
+        let segments = self.segments.get(segments).unwrap_or_default();
         segments.iter().map(|segment| self.made.get(segment.ids.clone()).unwrap_or_default())
     }
 
@@ -100,15 +99,6 @@ impl Batch {
     pub fn add_made(&mut self, start: usize) {
         let span = Span::default();
         self.segments.push(Segment { span, key: 0, hash: 0, ids: start..self.made.len() });
-    }
-
-    /// Makes the segments from the `first` on, whose ids are found, one.
-    pub fn join_segments(&mut self, first: usize) {
-        let start = self.made.len();
-        for segment in self.segments.drain(first..) {
-            self.made.extend_from_within(segment.ids);
-        }
-        self.add_made(start);
     }
 
     /// Looks for the segments that have a key, and notes those that are to merge.

@@ -95,7 +95,7 @@ impl Bpe {
             if !batch.missed.is_empty() {
                 self.encode_missed(text, scratch, go_on)?;
             }
-            scratch.finish_batch(text.as_bytes(), ids);
+            self.finish_batch(text, scratch, ids, go_on)?;
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Bpe {
         Ok(())
     }
 
-    /// Looks where else a piece may be found; where it is nowhere, it is cut into segments.
+    /// Looks where else a piece may be found; where it is nowhere, it is cut into segments. Not for huge ones.
     fn look_further(
         &self,
         text: &str,
@@ -150,31 +150,100 @@ impl Bpe {
         let Missed { piece, key, hash, .. } = *missed;
         let bytes = text.as_bytes();
         let characters = text.get(piece.start..piece.end).unwrap_or_default();
+        if characters.len() > MAX_LONG_BYTES {
+            return Ok(());
+        }
         let Scratch { words, long, batch, .. } = scratch;
         let start = batch.made.len();
         let is_known = match key {
-            0 => characters.len() <= MAX_LONG_BYTES && long.append(characters.as_bytes(), hash, &mut batch.made),
+            0 => long.append(characters.as_bytes(), hash, &mut batch.made),
             // Of many ids.
             _ => words.append(key, hash, &mut batch.made),
         };
-        missed.is_kept = !is_known && characters.len() <= MAX_LONG_BYTES;
+        missed.is_kept = !is_known;
         if is_known || self.append_token(bytes, piece, &mut batch.made) {
             batch.add_made(start);
         } else if characters.is_ascii() {
             self.add_segment(bytes, piece, 0, scratch, go_on)?;
         } else {
-            let mut first = batch.segments.len();
             self.for_each_segment(bytes, piece, characters, &mut |segment| {
-                // Of a huge piece a stretch at a time.
-                if scratch.batch.segments.len() - first >= batch::SIZE {
-                    self.make_segments(bytes, scratch)?;
-                    scratch.batch.join_segments(first);
-                    first += 1;
-                }
                 let key = key_of_segment(bytes, segment);
                 self.add_segment(bytes, segment, key, scratch, go_on)
             })?;
         }
+        Ok(())
+    }
+
+    /// Appends the ids of the batch to `ids`, and keeps those of the pieces that it missed.
+    fn finish_batch(
+        &self,
+        text: &str,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        let mut num_found = 0;
+        let missed = std::mem::take(&mut scratch.batch.missed);
+        for Missed { piece, key, hash, num_before, segments, is_kept } in &missed {
+            ids.extend_from_slice(scratch.batch.found(num_found, *num_before));
+            num_found = *num_before;
+            let before = ids.len();
+            let characters = text.get(piece.start..piece.end).unwrap_or_default();
+            if characters.len() > MAX_LONG_BYTES {
+                self.encode_huge(text.as_bytes(), *piece, characters, scratch, ids, go_on)?;
+                continue;
+            }
+            scratch.batch.ids(segments.clone()).for_each(|segment| append(ids, segment));
+            let made = ids.get(before..).unwrap_or_default();
+            match key {
+                _ if !is_kept => {}
+                0 => scratch.long.insert(characters.as_bytes(), *hash, made),
+                _ => scratch.words.insert(*key, *hash, made),
+            }
+        }
+        ids.extend_from_slice(scratch.batch.found(num_found, usize::MAX));
+        scratch.batch.missed = missed;
+        Ok(())
+    }
+
+    /// Appends the ids of a piece that no table takes, some segments at a time.
+    #[cold]
+    fn encode_huge(
+        &self,
+        text: &[u8],
+        piece: Span,
+        characters: &str,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        if self.append_token(text, piece, ids) {
+            return Ok(());
+        }
+        if characters.is_ascii() {
+            return self.merge(text, piece, &mut scratch.merger, ids, go_on);
+        }
+        let batch = std::mem::take(&mut scratch.batch);
+        self.for_each_segment(text, piece, characters, &mut |segment| {
+            let is_long = segment.end - segment.start > SCAN_LIMIT;
+            if is_long || scratch.batch.segments.len() == batch::SIZE {
+                self.finish_segments(text, scratch, ids)?;
+            }
+            if is_long {
+                return self.merge(text, segment, &mut scratch.merger, ids, go_on);
+            }
+            self.add_segment(text, segment, key_of_segment(text, segment), scratch, go_on)
+        })?;
+        self.finish_segments(text, scratch, ids)?;
+        scratch.batch = batch;
+        Ok(())
+    }
+
+    fn finish_segments(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<()> {
+        self.make_segments(text, scratch)?;
+        scratch.batch.ids(0..scratch.batch.segments.len()).for_each(|segment| append(ids, segment));
+        scratch.batch.segments.clear();
+        scratch.batch.made.clear();
         Ok(())
     }
 
@@ -252,32 +321,7 @@ impl Bpe {
         self.pairs.prepare(&self.vocabulary);
         let ranks = self.pairs.ranks(&self.vocabulary);
         let piece = text.get(start..end).unwrap_or_default();
-        merger.merge_long(&self.pairs, &ranks, piece, self.vocabulary.longest(), go_on)?;
-        ids.extend_from_slice(merger.ids());
-        Ok(())
-    }
-}
-
-impl Scratch {
-    /// Appends the ids of the batch to `ids`, and keeps those of the pieces that it missed.
-    fn finish_batch(&mut self, text: &[u8], ids: &mut Vec<u32>) {
-        let Self { words, long, batch, .. } = self;
-        let mut num_found = 0;
-        for missed in &batch.missed {
-            ids.extend_from_slice(batch.found(num_found, Some(missed)));
-            num_found = missed.num_before;
-            let before = ids.len();
-            batch.ids(missed).for_each(|segment| append(ids, segment));
-            let made = ids.get(before..).unwrap_or_default();
-            match missed {
-                Missed { is_kept: false, .. } => {}
-                Missed { key: 0, piece, hash, .. } => {
-                    long.insert(text.get(piece.start..piece.end).unwrap_or_default(), *hash, made);
-                }
-                Missed { key, hash, .. } => words.insert(*key, *hash, made),
-            }
-        }
-        ids.extend_from_slice(batch.found(num_found, None));
+        merger.merge_long(&self.pairs, &ranks, piece, self.vocabulary.longest(), ids, go_on)
     }
 }
 

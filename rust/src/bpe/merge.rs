@@ -92,34 +92,35 @@ pub trait Ranks {
 }
 
 impl Merger {
-    /// The tokens of the piece that was merged last.
-    pub fn ids(&self) -> &[u32] {
-        &self.ids
-    }
-
     /// Merges a piece of moderate length.
     #[inline]
-    pub fn merge(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
+    fn merge(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
         if piece.len() <= SCAN_LIMIT { self.scan(pairs, ranks, piece) } else { self.heap(pairs, ranks, piece) }
     }
 
-    /// Merges a piece of any length. `go_on` is asked once a window; when it says no, `Error::Interrupted`.
+    /// Merges a piece of any length and appends its tokens to `ids`. `go_on` is asked once a window; when it says no,
+    /// `Error::Interrupted`.
     pub fn merge_long(
         &mut self,
         pairs: &Pairs,
         ranks: &impl Ranks,
         piece: &[u8],
         longest: usize,
+        ids: &mut Vec<u32>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
         let mut size = WINDOW.max(longest * 8);
+        let before = ids.len();
         while piece.len() > size {
-            if self.windows(pairs, ranks, piece, size, go_on)? {
+            if self.windows(pairs, ranks, piece, size, ids, go_on)? {
                 return Ok(());
             }
+            ids.truncate(before);
             size *= 2;
         }
-        self.merge(pairs, ranks, piece)
+        self.merge(pairs, ranks, piece)?;
+        ids.extend_from_slice(&self.ids);
+        Ok(())
     }
 
     /// Merges a piece in windows of `size` bytes; false where two of them have no token in common.
@@ -129,10 +130,10 @@ impl Merger {
         ranks: &impl Ranks,
         piece: &[u8],
         size: usize,
+        ids: &mut Vec<u32>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<bool> {
         let overlap = size / 8;
-        let mut done = Vec::with_capacity(piece.len() / 4);
         self.heap(pairs, ranks, piece.get(..size).unwrap_or_default())?;
         self.tokens(0);
         let mut end = size;
@@ -147,12 +148,11 @@ impl Merger {
             self.heap(pairs, ranks, piece.get(start..end).unwrap_or_default())?;
             self.tokens(start);
             let (Some(common), last) = (self.common(first), &self.next_window) else { return Ok(false) };
-            done.extend(last.iter().take_while(|token| **token != common).map(|token| token.id));
+            ids.extend(last.iter().take_while(|token| **token != common).map(|token| token.id));
             let place = self.window.partition_point(|token| token.start < common.start);
             self.window.drain(..place);
         }
-        done.extend(self.window.iter().map(|token| token.id));
-        self.ids = done;
+        ids.extend(self.window.iter().map(|token| token.id));
         Ok(true)
     }
 
@@ -454,12 +454,14 @@ mod tests {
                     let mut merger = Merger::default();
                     merger.heap(&pairs, &ranks, &piece).expect("all bytes have tokens");
                     let whole = merger.ids.clone();
-                    if merger.windows(&pairs, &ranks, &piece, size, &mut || true).expect("all bytes have tokens") {
-                        assert_eq!(merger.ids, whole);
+                    let mut ids = Vec::new();
+                    if merger.windows(&pairs, &ranks, &piece, size, &mut ids, &mut || true).expect("as above") {
+                        assert_eq!(ids, whole);
                         num_joined += 1;
                     }
-                    merger.merge_long(&pairs, &ranks, &piece, 0, &mut || true).expect("all bytes have tokens");
-                    assert_eq!(merger.ids, whole);
+                    ids.clear();
+                    merger.merge_long(&pairs, &ranks, &piece, 0, &mut ids, &mut || true).expect("as above");
+                    assert_eq!(ids, whole);
                 }
             }
         }
@@ -471,7 +473,7 @@ mod tests {
         let (vocabulary, pairs) = models().remove(0);
         let ranks = pairs.ranks(&vocabulary);
         let piece = vec![b'a'; 10 * WINDOW];
-        let result = Merger::default().merge_long(&pairs, &ranks, &piece, 4, &mut || false);
+        let result = Merger::default().merge_long(&pairs, &ranks, &piece, 4, &mut Vec::new(), &mut || false);
         assert_eq!(result, Err(Error::Interrupted));
     }
 }
