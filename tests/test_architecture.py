@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "corpus": {"extras", "errors"},
     "engines": {"_core", "spec", "formats", "errors"},
     "streaming": {"_core", "engines", "tokenizer", "spec", "errors"},
-    "tokenizer": {"_core", "engines", "streaming", "spec", "formats", "vocabularies", "extras", "errors"},
+    "preparing": {"_core", "spec", "errors"},
+    "tokenizer": {"_core", "engines", "preparing", "streaming", "spec", "formats", "vocabularies", "extras", "errors"},
     "loading": {"_core", "engines", "tokenizer", "vocabularies", "formats", "spec", "errors"},
     "training": {"_core", "engines", "tokenizer", "spec", "errors"},
     "fim": {"tokenizer", "errors"},
@@ -26,7 +27,7 @@ MAY_IMPORT = {
     "reference": set(),
     "cli": {"_core", "errors", "spec", "formats", "vocabularies", "corpus", "tokenizer", "training"},
     "__main__": {"cli", "errors"},
-    "__init__": {"_core", "corpus", "errors", "loading", "spec", "streaming", "tokenizer", "training"},
+    "__init__": {"_core", "corpus", "errors", "loading", "preparing", "spec", "streaming", "tokenizer", "training"},
 }
 
 MAY_USE = {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         TrainingError,
     )
     from merganser.loading import load
+    from merganser.preparing import Prepared, PreparedBatch
     from merganser.spec import AddedToken, Spec, Split
     from merganser.streaming import DecodeStream
     from merganser.tokenizer import Token, Tokenizer
@@ -45,6 +46,7 @@ _HOMES = {
         "TrainingError",
     ),
     "loading": ("load",),
+    "preparing": ("Prepared", "PreparedBatch"),
     "spec": ("AddedToken", "Spec", "Split"),
     "streaming": ("DecodeStream",),
     "tokenizer": ("Token", "Tokenizer"),
@@ -59,6 +61,8 @@ __all__ = [
     "InternalError",
     "MerganserError",
     "MissingExtra",
+    "Prepared",
+    "PreparedBatch",
     "Spec",
     "Split",
     "StorageError",

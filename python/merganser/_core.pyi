@@ -85,6 +85,9 @@ class Chain:
     def encoding(
         self, text: str | bytes | list[str], allowed: Allowed, replace: tuple[bool, bool]
     ) -> tuple[list[int], list[tuple[int, int]], list[int | None]]: ...
+    def untrimmed(
+        self, text: str | bytes | list[str | bytes], allowed: Allowed, replace: tuple[bool, bool]
+    ) -> tuple[list[int], list[tuple[int, int]], list[int], list[tuple[int, int]]]: ...
     def count(self, text: str | bytes, allowed: Allowed, replace: tuple[bool, bool], num_threads: int = 1) -> int: ...
     def tokens(
         self, text: str | bytes, allowed: Allowed, replace: tuple[bool, bool], unit: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TypeAlias
 
 from merganser import _core
@@ -12,6 +13,7 @@ from merganser.errors import FormatError
 from merganser.spec import MAX_ID, AddedToken, ByteLevel, CharacterPairModel, Pipeline, Spec, Split, UnigramModel
 
 Engine: TypeAlias = "_core.Engine | _core.Chain"
+AddedTokenFields: TypeAlias = tuple[str, int, bool, bool, bool, bool, bool]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -22,18 +24,7 @@ def engine_of(spec: Spec) -> Engine:
     Raises `FormatError` where the Spec says what no engine can do.
     """
     _check_added(spec.added_tokens)
-    added = [
-        (
-            token.content,
-            token.id,
-            token.special,
-            token.normalized,
-            token.single_word,
-            token.lstrip,
-            token.rstrip,
-        )
-        for token in spec.added_tokens
-    ]
+    added = _fields(spec.added_tokens)
     if spec.pipeline is not None:
         return _chain(spec, spec.pipeline, added)
     model = spec.byte_pairs
@@ -51,7 +42,47 @@ def engine_of(spec: Spec) -> Engine:
     )
 
 
-def _chain(spec: Spec, pipeline: Pipeline, added: list[tuple[str, int, bool, bool, bool, bool, bool]]) -> _core.Chain:
+def chain_of(spec: Spec) -> _core.Chain:
+    """The slow twin of a byte-level Spec's engine, which gives Hugging Face's offsets and words.
+
+    Raises `FormatError` where the Spec's ranks cannot be told as merges.
+    """
+    from merganser.formats import huggingface
+
+    model = huggingface.spelled(spec.byte_pairs)
+    steps = (
+        [*spec.splits]
+        if spec.splits and isinstance(spec.splits[-1], ByteLevel)
+        else [*spec.splits, ByteLevel(use_regex=False)]
+    )
+    components = {
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": step.form} for step in spec.normalizers]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [_component(step) for step in steps]},
+        "post_processor": None if spec.offsets is None else _component(spec.offsets),
+        "decoder": _component(ByteLevel()),
+    }
+    return _core.Chain(
+        components=json.dumps(components),
+        model=json.dumps(huggingface.options_of(model)),
+        data=model.vocabulary.data,
+        ends=model.vocabulary.ends,
+        ids=model.vocabulary.ids,
+        scores=b"",
+        merges=model.merges,
+        added=_fields(spec.added_tokens),
+    )
+
+
+def _component(step: Split | ByteLevel) -> dict[str, object]:
+    """A step of the split as the chain takes it."""
+    if isinstance(step, ByteLevel):
+        return {"type": "ByteLevel", **asdict(step)}
+    is_dropped = step.unmatched == "drop"
+    behavior = "Removed" if is_dropped else "Isolated"
+    return {"type": "Split", "pattern": {"Regex": _rust_pattern(step)}, "behavior": behavior, "invert": is_dropped}
+
+
+def _chain(spec: Spec, pipeline: Pipeline, added: list[AddedTokenFields]) -> _core.Chain:
     from merganser.formats import huggingface
 
     model = spec.model
@@ -65,6 +96,21 @@ def _chain(spec: Spec, pipeline: Pipeline, added: list[tuple[str, int, bool, boo
         merges=model.merges if isinstance(model, CharacterPairModel) else b"",
         added=added,
     )
+
+
+def _fields(added: Iterable[AddedToken]) -> list[AddedTokenFields]:
+    return [
+        (
+            token.content,
+            token.id,
+            token.special,
+            token.normalized,
+            token.single_word,
+            token.lstrip,
+            token.rstrip,
+        )
+        for token in added
+    ]
 
 
 def named_split(split: str | Split | None) -> Split | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from merganser import _core, engines, streaming, vocabularies
+from merganser import _core, engines, preparing, streaming, vocabularies
 from merganser.engines import named_split
 from merganser.errors import TextError, TokenIdError
 from merganser.extras import require
+from merganser.preparing import Options, Prepared, PreparedBatch, Side, Step, Strategy
 from merganser.spec import MAX_ID, AddedToken, CharacterPairModel, Spec, Split, TemplatePart, unpack
 from merganser.streaming import DecodeStream, UnknownIds
 
@@ -48,6 +49,7 @@ class Tokenizer:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._allowed: dict[frozenset[str] | None, _core.Allowed] = {}
+        self._chain_allowed: dict[frozenset[str] | None, _core.Allowed] = {}
         self._engine = engines.engine_of(spec)
         self._default = self._engine.allow([])
 
@@ -324,6 +326,113 @@ class Tokenizer:
             self, prompt_ids, errors=errors, skip_special_tokens=skip_special_tokens, unknown_ids=unknown_ids
         )
 
+    # Texts as a model takes them.
+
+    def prepare(
+        self,
+        text: Text | Sequence[Text],
+        pair: Text | Sequence[Text] | None = None,
+        *,
+        is_split_into_words: bool = False,
+        allow_special: AllowSpecial = (),
+        add_special_tokens: bool = True,
+        truncation: bool | Strategy | None = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        truncation_side: Side | None = None,
+        padding: bool | Literal["longest", "max_length"] | None = None,
+        pad_to_multiple_of: int | None = None,
+        padding_side: Side | None = None,
+        pad_token: str | int | None = None,
+        offsets: bool = False,
+        overflow: bool = False,
+    ) -> Prepared:
+        """The row of ids that a model takes for a text or a pair, with type ids, masks and, under `offsets`, origins.
+
+        The arguments mean what they mean in transformers, and the row is what tokenizers and transformers give under
+        `allow_special="all"`. A text is a `str` or UTF-8 `bytes`, or under `is_split_into_words` a list of them.
+        `add_special_tokens` puts the tokenizer's template around. `truncation` to `max_length` tokens cuts the longer
+        text of a pair first (True, "longest_first"), or "only_first" or "only_second"; `overflow` keeps the windows
+        that are cut off, each with `stride` tokens of the one before. `padding` fills rows up to the "longest" (True)
+        or to "max_length". What is None is as the tokenizer's files say: mostly that is neither.
+
+        >>> load("gpt2").prepare("hello world", max_length=4, padding="max_length", pad_token="<|endoftext|>")
+        Prepared(ids=[31373, 995, 50256, 50256], type_ids=[0, 0, 0, 0], attention_mask=[1, 1, 0, 0], ...)
+
+        Raises `TextError` where a text cannot be cut as asked, and `TokenIdError` where no token to pad with is known.
+        """
+        pairs = None if pair is None else [pair]
+        rows = self._prepared(
+            [text],
+            pairs,
+            is_split_into_words=is_split_into_words,
+            allow_special=allow_special,
+            add_special_tokens=add_special_tokens,
+            offsets=offsets,
+            overflow=overflow,
+            options=Options(
+                truncation=truncation,
+                max_length=max_length,
+                stride=stride,
+                truncation_side=truncation_side,
+                padding=padding,
+                pad_to_multiple_of=pad_to_multiple_of,
+                padding_side=padding_side,
+                pad_token=pad_token,
+            ),
+        )
+        return rows[0]
+
+    def prepare_batch(
+        self,
+        texts: Iterable[Text | Sequence[Text]],
+        pairs: Iterable[Text | Sequence[Text]] | None = None,
+        *,
+        is_split_into_words: bool = False,
+        allow_special: AllowSpecial = (),
+        add_special_tokens: bool = True,
+        truncation: bool | Strategy | None = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        truncation_side: Side | None = None,
+        padding: bool | Literal["longest", "max_length"] | None = None,
+        pad_to_multiple_of: int | None = None,
+        padding_side: Side | None = None,
+        pad_token: str | int | None = None,
+        offsets: bool = False,
+        overflow: bool = False,
+    ) -> PreparedBatch:
+        """The rows of many texts or pairs, as `prepare` gives them, padded together.
+
+        Under `overflow` the windows that are cut off are rows of their own; `samples` says which text each row is from.
+        `arrays()` gives NumPy arrays.
+
+        >>> load("gpt2").prepare_batch(["hello world", "so"], padding=True, pad_token=0).ids
+        [[31373, 995], [568, 0]]
+
+        Raises what `prepare` does, naming the document.
+        """
+        rows = self._prepared(
+            texts,
+            pairs,
+            is_split_into_words=is_split_into_words,
+            allow_special=allow_special,
+            add_special_tokens=add_special_tokens,
+            offsets=offsets,
+            overflow=overflow,
+            options=Options(
+                truncation=truncation,
+                max_length=max_length,
+                stride=stride,
+                truncation_side=truncation_side,
+                padding=padding,
+                pad_to_multiple_of=pad_to_multiple_of,
+                padding_side=padding_side,
+                pad_token=pad_token,
+            ),
+        )
+        return PreparedBatch.of(rows)
+
     # The vocabulary.
 
     @property
@@ -430,6 +539,8 @@ class Tokenizer:
         added = list(self.spec.added_tokens)
         content_by_id = {token.id: token.content for token in reversed(added)}
         for content, id in special_tokens.items():
+            if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"special_tokens: expected texts with their ids, found {type(content).__name__}")
             if not content:
                 raise TokenIdError(f"special token {id}: expected a text to match, found an empty one")
             if not 0 <= id <= MAX_ID:
@@ -437,12 +548,56 @@ class Tokenizer:
             if (have := self._added_ids.get(content)) is not None and have != id:
                 raise TokenIdError(f"special token {content!r}: expected its id {have}, found {id}")
             owner = content_by_id.get(id) or self._engine.id_to_token(id)
-            if have is None and owner is not None:
+            if have is None and owner not in (None, content.encode("utf-8", "surrogatepass")):
                 raise TokenIdError(f"special token {content!r}: expected an id of its own, found {id} of {owner!r}")
             if have is None:
                 added.append(AddedToken(content=content, id=id))
                 content_by_id[id] = content
         return Tokenizer(replace(self.spec, added_tokens=tuple(added), name=None))
+
+    def add_tokens(
+        self,
+        contents: Iterable[str],
+        *,
+        special: bool = False,
+        normalized: bool | None = None,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+    ) -> Tokenizer:
+        """A tokenizer that also has these added tokens, under the ids that follow the greatest.
+
+        As in tokenizers, what the vocabulary already holds keeps its id, an added token that is there takes on the new
+        flags, and `normalized` is on unless the tokens are `special`. The flags are those of `AddedToken`.
+
+        >>> tok = load("gpt2").add_tokens(["<image>", "<audio>"])
+        >>> tok.encode("<image>!")
+        [50257, 0]
+
+        Raises `TokenIdError` for an empty content, and `TypeError` for what is no text.
+        """
+        if isinstance(contents, str):
+            raise TypeError(f"contents: expected a collection of texts, found the text {contents!r}")
+        added = {token.content: token for token in self.spec.added_tokens}
+        next_id = self.n_vocab
+        for content in contents:
+            if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"contents: expected texts, found {type(content).__name__}")
+            if not content:
+                raise TokenIdError(f"added token {next_id}: expected a text to match, found an empty one")
+            id = added[content].id if content in added else self._spelled_id(content)
+            if id is None:
+                id, next_id = next_id, next_id + 1
+            added[content] = AddedToken(
+                content=content,
+                id=id,
+                special=special,
+                normalized=not special if normalized is None else normalized,
+                single_word=single_word,
+                lstrip=lstrip,
+                rstrip=rstrip,
+            )
+        return Tokenizer(replace(self.spec, added_tokens=tuple(added.values()), name=None))
 
     def certificate(self) -> dict[str, str]:
         """Which fast paths this tokenizer has, and why it lacks the others.
@@ -509,6 +664,56 @@ class Tokenizer:
 
     # Inside.
 
+    def _prepared(
+        self,
+        texts: Iterable[Text | Sequence[Text]],
+        pairs: Iterable[Text | Sequence[Text]] | None,
+        *,
+        is_split_into_words: bool,
+        allow_special: AllowSpecial,
+        add_special_tokens: bool,
+        offsets: bool,
+        overflow: bool,
+        options: Options,
+    ) -> list[Prepared]:
+        truncation, padding = options.truncation_of(self.spec), options.padding_of(self.spec, self.token_to_id)
+        sides = [preparing.checked_texts(texts, "texts", is_split_into_words=is_split_into_words)]
+        if pairs is not None:
+            sides.append(preparing.checked_texts(pairs, "pairs", is_split_into_words=is_split_into_words))
+        if offsets:
+            chain, allowed = self._chain, self._chain_allow(allow_special)
+            encoded = [[preparing.trace(text, chain, allowed) for text in side] for side in sides]
+        else:
+            engine, allowed = self._engine, self._allow(allow_special)
+            encoded = [preparing.encode(side, engine, allowed) for side in sides]
+        return preparing.prepared(
+            preparing.paired(encoded),
+            self._steps,
+            add_special_tokens=add_special_tokens,
+            truncation=truncation,
+            padding=padding,
+            overflow=overflow,
+        )
+
+    @cached_property
+    def _steps(self) -> tuple[Step, ...]:
+        return preparing.steps_of(self.spec)
+
+    @cached_property
+    def _chain(self) -> _core.Chain:
+        """What gives Hugging Face's offsets: the engine, or its slow twin, built when it is first asked for."""
+        return self._engine if isinstance(self._engine, _core.Chain) else engines.chain_of(self.spec)
+
+    def _chain_allow(self, allow_special: AllowSpecial) -> _core.Allowed:
+        if self._chain is self._engine:
+            return self._allow(allow_special)
+        key = self._names_of(allow_special)
+        if (allowed := self._chain_allowed.get(key)) is None:
+            allowed = self._chain.allow(None if key is None else sorted(key))
+            if len(self._chain_allowed) < 64:
+                self._chain_allowed[key] = allowed
+        return allowed
+
     @cached_property
     def _added_ids(self) -> dict[str, int]:
         return {token.content: token.id for token in self.spec.added_tokens}
@@ -516,22 +721,37 @@ class Tokenizer:
     def _allow(self, allow_special: AllowSpecial) -> _core.Allowed:
         if not allow_special:
             return self._default
-        if isinstance(allow_special, str):
-            if allow_special != "all":
-                raise TypeError(f'allow_special: expected "all" or a collection of names, found {allow_special!r}')
-            key = None
-        else:
-            key = frozenset(allow_special)
+        key = self._names_of(allow_special)
         if (allowed := self._allowed.get(key)) is None:
-            if key is not None and (strangers := key - self.special_tokens.keys()):
-                raise TokenIdError(
-                    f"allow_special: expected names of special tokens, found {sorted(strangers)[0]!r}",
-                    hint=f"this tokenizer has {', '.join(list(self.special_tokens)[:8]) or 'none'}",
-                )
             allowed = self._engine.allow(None if key is None else sorted(key))
             if len(self._allowed) < 64:
                 self._allowed[key] = allowed
         return allowed
+
+    def _spelled_id(self, content: str) -> int | None:
+        """The id of the vocabulary's token that a tokenizer.json spells so."""
+        from merganser.formats import byte_alphabet
+
+        if self.spec.pipeline is not None:
+            return self._engine.token_to_id(content.encode("utf-8", "surrogatepass"))
+        is_spelled = byte_alphabet.is_spelled(content)
+        return self._engine.token_to_id(byte_alphabet.unspell(content)) if is_spelled else None
+
+    def _names_of(self, allow_special: AllowSpecial) -> frozenset[str] | None:
+        """The names, or None for all."""
+        if isinstance(allow_special, str):
+            if allow_special != "all":
+                raise TypeError(f'allow_special: expected "all" or a collection of names, found {allow_special!r}')
+            return None
+        names = frozenset(allow_special)
+        if names in self._allowed:
+            return names
+        if strangers := names - self.special_tokens.keys():
+            raise TokenIdError(
+                f"allow_special: expected names of special tokens, found {sorted(strangers)[0]!r}",
+                hint=f"this tokenizer has {', '.join(list(self.special_tokens)[:8]) or 'none'}",
+            )
+        return names
 
     def _around(self, ids: list[int]) -> list[int]:
         template = self._template

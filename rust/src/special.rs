@@ -3,10 +3,14 @@
 //! The flags are Hugging Face's (`tokenizers` 0.23, added_vocabulary.rs): a `single_word` match with a word character
 //! beside it is no match, `lstrip` and `rstrip` take the white space on their side along.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_syntax::is_word_character;
 
 use crate::error::{Error, Result};
+
+/// Tokens of more bytes in all get an automaton without a full table: making that takes the square of a token's length
+/// where the token repeats itself.
+const FULL_BYTES: usize = 2048;
 
 /// A string that has an id of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +50,10 @@ impl Matcher {
         let automaton = if tokens.is_empty() {
             None
         } else {
+            let num_bytes: usize = tokens.iter().map(|token| token.content.len()).sum();
             let built = AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
+                .kind((num_bytes > FULL_BYTES).then_some(AhoCorasickKind::ContiguousNFA))
                 .build(tokens.iter().map(|token| token.content.as_bytes()));
             Some(built.map_err(|error| Error::Spec(format!("added tokens: {error}")))?)
         };
@@ -130,6 +136,14 @@ mod tests {
         assert_eq!(found(vec![mask], "a <m> <m> b"), [(1, 1, 6), (1, 6, 10)]);
         let word = AddedToken { single_word: true, ..token("cat", 1) };
         assert_eq!(found(vec![word], "cats cat_ cat"), [(1, 10, 13)]);
+    }
+
+    #[test]
+    fn a_long_token_that_repeats_itself_is_found() {
+        let long = "ab".repeat(10_000);
+        let (end, text) = (long.len(), format!("{long}a{long}"));
+        let tokens = vec![token(&long, 1), token("a", 2)];
+        assert_eq!(found(tokens, &text), [(1, 0, end), (2, end, end + 1), (1, end + 1, 2 * end + 1)]);
     }
 
     #[test]

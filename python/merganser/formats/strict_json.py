@@ -66,6 +66,10 @@ class Node:
         for index, value in enumerate(self.array()):
             yield Node(self.file, f"{self.place}[{index}]", value)
 
+    def item(self, index: int) -> Node:
+        """The item of an array at `index`."""
+        return Node(self.file, f"{self.place}[{index}]", self.array()[index])
+
     def string(self) -> str:
         """The text of a string."""
         if not isinstance(self.value, str):

@@ -58,8 +58,8 @@ pub struct Encoding {
     pub ids: Vec<u32>,
     pub offsets: Vec<(usize, usize)>,
     pub words: Vec<u32>,
-    /// White space that each token begins and ends with.
-    spaces: Vec<(usize, usize)>,
+    /// White space that each token begins and ends with; empty where no post-processor asks for it.
+    pub spaces: Vec<(usize, usize)>,
 }
 
 /// Places in a text by byte, in characters or in UTF-16 units.
@@ -107,10 +107,7 @@ impl Units {
 impl Chain {
     /// The encoding of `text`.
     pub fn encoding(&self, text: &str, forbidden: &Forbidden, go_on: &mut dyn FnMut() -> bool) -> Result<Encoding> {
-        let mut encoding = Encoding::default();
-        self.append(text, None, forbidden, &mut encoding, go_on)?;
-        self.trim(&mut encoding);
-        Ok(encoding)
+        self.untrimmed(text, forbidden, go_on).map(|encoding| self.trimmed(encoding))
     }
 
     /// The encoding of a text that comes in words: each is encoded alone, and offsets are within it.
@@ -120,11 +117,27 @@ impl Chain {
         forbidden: &Forbidden,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Encoding> {
+        self.untrimmed_of_words(words, forbidden, go_on).map(|encoding| self.trimmed(encoding))
+    }
+
+    /// The encoding of `text` before a post-processor trims offsets.
+    pub fn untrimmed(&self, text: &str, forbidden: &Forbidden, go_on: &mut dyn FnMut() -> bool) -> Result<Encoding> {
+        let mut encoding = Encoding::default();
+        self.append(text, None, forbidden, &mut encoding, go_on)?;
+        Ok(encoding)
+    }
+
+    /// The encoding of a text that comes in words, before a post-processor trims offsets.
+    pub fn untrimmed_of_words(
+        &self,
+        words: &[&str],
+        forbidden: &Forbidden,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Encoding> {
         let mut encoding = Encoding::default();
         for (&text, word) in words.iter().zip(0..) {
             self.append(text, Some(word), forbidden, &mut encoding, go_on)?;
         }
-        self.trim(&mut encoding);
         Ok(encoding)
     }
 
@@ -184,7 +197,7 @@ impl Chain {
         (spelled.chars().take_while(is_space).count(), spelled.chars().rev().take_while(is_space).count())
     }
 
-    fn trim(&self, encoding: &mut Encoding) {
+    fn trimmed(&self, mut encoding: Encoding) -> Encoding {
         for trim in &self.trims {
             let tokens = encoding.offsets.iter_mut().zip(&encoding.spaces).enumerate();
             for (at, ((start, end), &(leading, trailing))) in tokens {
@@ -198,6 +211,7 @@ impl Chain {
                 }
             }
         }
+        encoding
     }
 }
 

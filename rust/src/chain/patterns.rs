@@ -55,7 +55,7 @@ impl Pattern {
     pub fn certificate(&self) -> String {
         match self {
             Self::Literal(_) => "a string, searched for".into(),
-            Self::Regex(splitter) => splitter.certificate(),
+            Self::Regex(splitter) => splitter.certificate().join("; "),
         }
     }
 }

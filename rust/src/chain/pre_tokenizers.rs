@@ -215,7 +215,7 @@ impl PreTokenizer {
     /// How it runs, where that differs by pattern.
     pub fn certificate(&self) -> Option<String> {
         match self {
-            Self::Matches(splitter) => Some(splitter.certificate()),
+            Self::Matches(splitter) => Some(splitter.certificate().join("; ")),
             Self::Split { pattern, .. } => Some(pattern.certificate()),
             _ => None,
         }

@@ -1,6 +1,7 @@
 //! `Chain`: a tokenizer that runs a tokenizer.json as it is written.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -23,6 +24,9 @@ type Token<'py> = (u32, Bound<'py, PyBytes>, usize, usize);
 
 /// Ids, offsets, words.
 type EncodingFields = (Vec<u32>, Vec<(usize, usize)>, Vec<Option<u32>>);
+
+/// Ids, offsets, words, spaces.
+type UntrimmedFields = (Vec<u32>, Vec<(usize, usize)>, Vec<u32>, Vec<(usize, usize)>);
 
 #[pymethods]
 impl Chain {
@@ -50,8 +54,8 @@ impl Chain {
     /// What to look for: every added token that is not special, and the special ones of these names (None: all).
     fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
         guarded(py, || {
-            let is_allowed =
-                |content: &str| names.as_ref().is_none_or(|names| names.iter().any(|name| name == content));
+            let names: Option<HashSet<String>> = names.map(HashSet::from_iter);
+            let is_allowed = |content: &str| names.as_ref().is_none_or(|names| names.contains(content));
             Ok(allowed_by_chain(self.0.forbid(is_allowed)))
         })
     }
@@ -139,6 +143,29 @@ impl Chain {
         };
         let Encoding { ids, offsets, words, .. } = encoding;
         Ok((ids, offsets, words.into_iter().map(Some).collect()))
+    }
+
+    /// As `encoding`, but before the post-processor trims offsets; with the white space at the two ends of each token,
+    /// empty where the post-processor trims nothing.
+    fn untrimmed(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+    ) -> PyResult<UntrimmedFields> {
+        let forbidden = forbidden(py, allowed)?;
+        let encoding = if let Ok(list) = text.cast::<PyList>() {
+            let objects: Vec<_> = list.iter().collect();
+            let texts = texts_of(&objects, replace)?;
+            let words: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
+            self.polled(py, |go_on| self.0.untrimmed_of_words(&words, forbidden, go_on))?
+        } else {
+            let text = text_of(text, replace)?;
+            self.polled(py, |go_on| self.0.untrimmed(&text, forbidden, go_on))?
+        };
+        let Encoding { ids, offsets, words, spaces } = encoding;
+        Ok((ids, offsets, words, spaces))
     }
 
     /// (id, spelled token, start, end) of each token; `unit` is "character", "byte" or "utf16".

@@ -6,6 +6,7 @@ else `AutoTokenizer.from_pretrained` wants. What is wrong or not known is refuse
 """
 
 from merganser.formats.huggingface import bert
+from merganser.formats.huggingface.byte_level import spelled
 from merganser.formats.huggingface.components import components_for_engine, template_of
 from merganser.formats.huggingface.folder import read_folder, read_vocab, write_folder
 from merganser.formats.huggingface.model_writing import options_of
@@ -20,6 +21,7 @@ __all__ = [
     "read",
     "read_folder",
     "read_vocab",
+    "spelled",
     "template_of",
     "write",
     "write_folder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from merganser.errors import FormatError
@@ -89,7 +90,7 @@ def to_json(path: Path, beside: SideFiles) -> tuple[dict[str, object], list[tupl
 
 
 def _read(path: Path) -> dict[str, int]:
-    """The id of each token: of one that comes twice, the last."""
+    """The id of each token: of one that comes twice, the last. Warns of such."""
     data = files.read_bytes(path)
     files.refuse_foreign(data, path, expected="a vocab.txt, a token a line")
     try:
@@ -98,7 +99,14 @@ def _read(path: Path) -> dict[str, int]:
         message = f"{path}: byte {error.start}: expected UTF-8, found byte 0x{data[error.start]:02X}"
         raise FormatError(message, hint="save it as UTF-8") from error
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return {token: id for id, token in enumerate(lines if lines[-1] else lines[:-1])}
+    tokens = lines if lines[-1] else lines[:-1]
+    vocab = {token: id for id, token in enumerate(tokens)}
+    if repeated := next((token for id, token in enumerate(tokens) if vocab[token] != id), None):
+        message = (
+            f"{path}: the token {repeated!r} has two lines, {tokens.index(repeated) + 1} and {vocab[repeated] + 1}: "
+        )
+        warnings.warn(f"{message}its id is that of the last", stacklevel=2)
+    return vocab
 
 
 def _special(name: str, type_id: int) -> dict[str, object]:

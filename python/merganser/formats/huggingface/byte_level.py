@@ -7,16 +7,18 @@ model of nothing but bytes: GPT-2, GPT-NeoX, Qwen, Llama 3, DeepSeek and many mo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple, cast
 
 from merganser.formats import byte_alphabet
 from merganser.formats.huggingface.models import in_order
+from merganser.formats.ranks import merges_of_ranks, ranks_of
 from merganser.formats.strict_json import Node
 from merganser.spec import (
     AddedToken,
     ByteLevel,
     BytePairModel,
+    CharacterPairModel,
     Component,
     Normalizer,
     Pipeline,
@@ -25,6 +27,7 @@ from merganser.spec import (
     TemplatePart,
     Vocabulary,
     pack,
+    unpack,
 )
 
 
@@ -121,6 +124,28 @@ def model(
     if vocabulary is None:
         return None
     return BytePairModel(vocabulary=vocabulary, semantics="merges", merges=pack(pairs), ignore_merges=ignore_merges)
+
+
+def spelled(model: BytePairModel) -> CharacterPairModel:
+    """`model` over tokens as tokenizer.json spells them: ids and merges are the same.
+
+    Raises `FormatError` where ranks cannot be told as merges.
+    """
+    ids = list(unpack(model.vocabulary.ids))
+    tokens = list(model.vocabulary.tokens())
+    if model.semantics == "rank":
+        id_by_token = dict(zip(tokens, ids, strict=True))
+        merges = pack(id_by_token[part] for pair in merges_of_ranks(ranks_of(model)) for part in pair)
+    else:
+        numbers = unpack(model.merges)
+        # A pair that is listed twice is used as the first.
+        pairs = dict.fromkeys(zip(numbers[::2], numbers[1::2], strict=True))
+        merges = pack(chain.from_iterable(pairs))
+    return CharacterPairModel(
+        vocabulary=Vocabulary.from_tokens((byte_alphabet.spell(token).encode() for token in tokens), ids),
+        merges=merges,
+        ignore_merges=model.ignore_merges or model.semantics == "rank",
+    )
 
 
 def _has_only_bytes(members: Mapping[str, Node]) -> bool:

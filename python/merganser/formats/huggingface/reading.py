@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from merganser.errors import FormatError
 from merganser.formats import files, strict_json
@@ -18,6 +18,7 @@ from merganser.spec import MAX_ID, AddedToken, BytePairModel, Model, Padding, Pi
 T = TypeVar("T")
 
 _FLAGS = ("special", "normalized", "single_word", "lstrip", "rstrip")
+_MEMBERS = ("id", "content", *_FLAGS)
 _STRATEGIES: dict[str, Literal["longest_first", "only_first", "only_second"]] = {
     "LongestFirst": "longest_first",
     "OnlyFirst": "only_first",
@@ -49,11 +50,11 @@ def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -
     top = root.members("model", optional=("version", "truncation", "padding", "added_tokens", *PLACES))
     _check_version(top["version"])
     truncation, padding = _read_truncation(top["truncation"]), _read_padding(top["padding"])
-    nodes = _read_added_tokens(top["added_tokens"])
+    written = _read_added_tokens(top["added_tokens"])
     pipeline = Pipeline(**{place: components.read(top[place], place) for place in PLACES})
     around = byte_level.around(pipeline)
     ids, make_model = _read_model(top["model"], is_byte_level=around is not None)
-    added = _with_later([token for _, token in nodes], later, ids, _check_ids(ids, nodes))
+    added = _with_later(written, later, ids, _check_ids(ids, written, top["added_tokens"]))
     model = make_model(added)
     if around is None or not isinstance(model, BytePairModel):
         return Spec(model=model, added_tokens=added, pipeline=pipeline, truncation=truncation, padding=padding)
@@ -89,52 +90,71 @@ def _read_model(
 # Added tokens
 
 
-def _read_added_tokens(tokens: Node) -> list[tuple[Node, AddedToken]]:
-    found: list[tuple[Node, AddedToken]] = []
+def _read_added_tokens(tokens: Node) -> list[AddedToken]:
+    found: list[AddedToken] = []
     content_by_id: dict[int, str] = {}
     contents: set[str] = set()
-    for node in tokens.items() if tokens.value is not None else ():
-        token = _read_added_token(node)
-        if not token.content:
-            raise node.at("content", token.content).error("a string that is not empty")
+    for index, value in enumerate(tokens.array() if tokens.value is not None else ()):
+        # There may be hundreds of thousands, so only for one that is wrong its place is worked out.
+        token = _plain_added_token(value) or _read_added_token(tokens.item(index))
         if token.content in contents:
-            raise node.at("content", token.content).error("a content that no other added token has")
+            node = tokens.item(index).at("content", token.content)
+            raise node.error("a content that no other added token has")
         if token.id in content_by_id:
-            raise node.at("id", token.id).error(f"an id of its own, not that of {content_by_id[token.id]!r}")
+            node = tokens.item(index).at("id", token.id)
+            raise node.error(f"an id of its own, not that of {content_by_id[token.id]!r}")
         contents.add(token.content)
         content_by_id[token.id] = token.content
-        found.append((node, token))
+        found.append(token)
     return found
 
 
+def _plain_added_token(value: object) -> AddedToken | None:
+    """The added token, if all is as it should be."""
+    if not isinstance(value, dict) or len(cast("dict[str, object]", value)) != len(_MEMBERS):
+        return None
+    id, content, *flags = map(cast("dict[str, object]", value).get, _MEMBERS)
+    if type(id) is not int or not 0 <= id <= MAX_ID or not isinstance(content, str) or not content:
+        return None
+    if set(map(type, flags)) != {bool}:
+        return None
+    special, normalized, single_word, lstrip, rstrip = cast("list[bool]", flags)
+    return AddedToken(
+        content=content,
+        id=id,
+        special=special,
+        normalized=normalized,
+        single_word=single_word,
+        lstrip=lstrip,
+        rstrip=rstrip,
+    )
+
+
 def _read_added_token(node: Node) -> AddedToken:
-    members = node.object()
-    id, content = members.get("id"), members.get("content")
-    flags = {flag: value for flag in _FLAGS if isinstance(value := members.get(flag), bool)}
-    if type(id) is int and 0 <= id <= MAX_ID and isinstance(content, str) and len(flags) == len(members) - 2 == 5:
-        return AddedToken(content=content, id=id, **flags)
-    # There may be hundreds of thousands, so only for one that is wrong every place is worked out.
-    checked = node.members("id", "content", *_FLAGS)
+    checked = node.members(*_MEMBERS)
     flags = {flag: checked[flag].boolean() for flag in _FLAGS}
-    return AddedToken(content=checked["content"].string(), id=checked["id"].id(), **flags)
+    content, id = checked["content"].string(), checked["id"].id()
+    if not content:
+        raise node.at("content", content).error("a string that is not empty")
+    return AddedToken(content=content, id=id, **flags)
 
 
-def _check_ids(ids: Mapping[str, int], added: Iterable[tuple[Node, AddedToken]]) -> int:
+def _check_ids(ids: Mapping[str, int], added: Iterable[AddedToken], nodes: Node) -> int:
     """Hugging Face takes an added token's id from the vocabulary or, where it is not there, the next free one.
 
     Gives the next.
     """
     next_id = len(ids)
     taken = set(ids.values())
-    for node, token in added:
+    for index, token in enumerate(added):
         is_new = token.content not in ids
         given = next_id if is_new else ids[token.content]
         if token.id != given:
             why = "the next after $.model.vocab, whatever the file says" if is_new else "that $.model.vocab gives it"
             hint = "Hugging Face numbers added tokens itself: put this one into $.model.vocab with its id"
-            raise node.at("id", token.id).error(f"{given}, {why}", hint=hint)
+            raise nodes.item(index).at("id", token.id).error(f"{given}, {why}", hint=hint)
         if is_new and token.id in taken:
-            raise node.at("id", token.id).error("an id that no other token has")
+            raise nodes.item(index).at("id", token.id).error("an id that no other token has")
         next_id = max(next_id, given + 1)
     return next_id
 

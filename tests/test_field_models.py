@@ -1,0 +1,194 @@
+"""Public bug reports on added tokens, normalizers, offsets, WordPiece and odd files, on the models they were of."""
+
+import json
+import time
+
+import pytest
+import tokenizers
+from small_tokenizers import byte_level, llama, saved, unigram, word_piece
+from tokenizers import normalizers
+
+import merganser as mg
+
+MODELS = {
+    "byte-level": lambda: byte_level(add_prefix_space=False),
+    "WordPiece": word_piece,
+    "Unigram": unigram,
+    "Llama": llama,
+}
+every_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
+
+
+def same(theirs: tokenizers.Tokenizer, ours: mg.Tokenizer, text: str) -> None:
+    """Ids, offsets and words are equal, and so is what the ids decode to."""
+    encoding, row = theirs.encode(text), ours.prepare(text, allow_special="all", offsets=True)
+    assert (row.ids, row.offsets, row.word_ids) == (encoding.ids, encoding.offsets, encoding.word_ids)
+    assert ours.encode(text, allow_special="all", add_special_tokens=True) == encoding.ids
+    assert ours.decode(row.ids) == theirs.decode(row.ids, skip_special_tokens=False)
+
+
+# Added tokens.
+
+
+@every_model
+@pytest.mark.parametrize("text", ["<s>[INST] a", "<s>a", "<s> a", " <s>  ab", "<s>\n<s>", "<s><s> <s>", "a<s>", "<s>"])
+def test_nothing_is_invented_beside_a_special_token(make, text, tmp_path):
+    theirs = make()
+    same(theirs, saved(theirs, tmp_path / "tokenizer.json"), text)
+
+
+@every_model
+def test_a_space_between_added_tokens_is_as_in_the_original(make, tmp_path):
+    theirs = make()
+    theirs.add_tokens(["new_tok1", "new_tok2"])
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for text in ("new_tok1 new_tok2", "new_tok1new_tok2", "a new_tok2  b"):
+        same(theirs, ours, text)
+
+
+@every_model
+def test_odd_names_of_added_tokens_survive(make, tmp_path):
+    theirs = make()
+    names = ["<|my token|>", "<|two\nlines|>", " lead", "trail ", "\t", '"\\\\']
+    theirs.add_special_tokens(names)
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for again in (ours, mg.load(ours.save(tmp_path / "again.json"))):
+        for name in names:
+            same(theirs, again, f"a{name}b {name}{name}")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(make for name, make in MODELS.items() if name != "Unigram"),
+        pytest.param(
+            unigram,
+            marks=pytest.mark.xfail(strict=True, reason="rust/src/models: a special token is a piece of the lattice"),
+        ),
+    ],
+)
+def test_what_a_user_writes_is_not_special(make, tmp_path):
+    ours = saved(make(), tmp_path / "tokenizer.json")
+    text = "a<s> </s> <|im_start|>[SEP][CLS]<unk>"
+    special = set(ours.special_tokens.values()) - {ours.token_to_id("<unk>"), ours.token_to_id("[UNK]")}
+    assert not special & set(ours.encode(text))
+    assert not special & set(ours.prepare(text, offsets=True).ids)
+
+
+# No pre-tokenizer.
+
+
+def test_a_long_text_without_a_pre_tokenizer_takes_linear_time(tmp_path):
+    theirs = llama()
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    same(theirs, ours, "ab a b[a] " * 3_000)
+    seconds = []
+    for words in (50_000, 200_000):
+        start = time.process_time()
+        ours.count("ab a b[a] " * (words // 3))
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 11 * seconds[0]
+
+
+# Normalizers.
+
+
+@pytest.mark.parametrize("text", ["︰…", "a︰b…", "ﬁ ㎏ ①", "가각", "ｶﾞ"])
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD", "Nmt"])
+def test_normal_forms_are_the_originals(form, text, tmp_path):
+    theirs = unigram()
+    theirs.normalizer = getattr(normalizers, form)()
+    same(theirs, saved(theirs, tmp_path / "tokenizer.json"), text)
+
+
+@pytest.mark.parametrize("text", ["ÇOCUK ŞANLIURFA", "İIıi", "ΑΣ ΣΑΣ", "ẞß", "ǅ"])
+@pytest.mark.parametrize(
+    "normalizer",
+    [
+        normalizers.Lowercase(),
+        normalizers.BertNormalizer(),
+        normalizers.BertNormalizer(strip_accents=False),
+        normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()]),
+    ],
+    ids=repr,
+)
+def test_lower_case_is_the_originals(normalizer, text, tmp_path):
+    theirs = unigram()
+    theirs.normalizer = normalizer
+    same(theirs, saved(theirs, tmp_path / "tokenizer.json"), text)
+
+
+@pytest.mark.parametrize("character", ["\x10", "\x7f", "\ufffd", "\x00", "\u200b", "\u00ad", "\ue000", "\t", "\u3000"])
+def test_control_characters_go_as_in_bert(character, tmp_path):
+    theirs = word_piece()
+    same(theirs, saved(theirs, tmp_path / "tokenizer.json"), f"a{character}b {character} cab{character}")
+
+
+# Offsets and characters outside the vocabulary.
+
+
+@every_model
+@pytest.mark.parametrize(
+    "text", ["i ⭢ j", "🥱", "a🥱🥱b", "#@!$ %^&*( ~", "👋🏽 日本 ab", "\u2029a\u0085b", "ab" * 65, ""]
+)
+def test_symbols_outside_the_vocabulary_are_as_in_the_original(make, text, tmp_path):
+    theirs = make()
+    same(theirs, saved(theirs, tmp_path / "tokenizer.json"), text)
+
+
+def test_the_unit_of_offsets_is_named(gpt2):
+    text = "👋日 word"
+    assert gpt2.prepare(text, offsets=True).offsets[-1] == (2, 7)
+    ends = {unit: gpt2.tokens(text, unit=unit)[-1][2:] for unit in ("character", "utf16", "byte")}
+    assert ends == {"character": (2, 7), "utf16": (3, 8), "byte": (7, 12)}
+
+
+# WordPiece.
+
+
+@pytest.mark.parametrize("limit", [100, 130, 4])
+def test_a_word_over_the_limit_is_unknown(limit, tmp_path):
+    theirs = word_piece()
+    theirs.model.max_input_chars_per_word = limit
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    assert ours.spec.model.max_input_chars_per_word == limit
+    for text in ("cab" * 26, "cabab" * 26, "a" * limit, "a" * (limit + 1), "abc"):
+        same(theirs, ours, text)
+
+
+def test_a_repeated_line_of_vocab_txt_keeps_its_place(tmp_path):
+    lines = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "a", "##b"]
+    (tmp_path / "vocab.txt").write_bytes("\r\n".join(lines).encode() + b"\r\n")
+    with pytest.warns(UserWarning, match="the token 'a' has two lines, 6 and 8: its id is that of the last"):
+        tok = mg.load(tmp_path / "vocab.txt")
+    assert tok.encode("ab b") == [7, 8, 6]
+    assert not any(b"\r" in token for token in tok.vocabulary)
+
+
+# Malformed files.
+
+
+@every_model
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: text[: len(text) // 2], r"json:\d+(:\d+)?: expected"),
+        (lambda text: text + "]", "expected the end of the file, found"),
+        (lambda text: "\ufeff" + text, "BOM|byte order mark|expected"),
+        (lambda text: "<html><body>404</body></html>", "found a web page"),
+        (lambda text: "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "LFS"),
+        (
+            lambda text: json.dumps(json.loads(text) | {"version": "2.0"}),
+            r'\$\.version: expected version "1.0", found "2.0"',
+        ),
+        (lambda text: json.dumps(json.loads(text) | {"model": {"type": "Neural"}}), r"\$\.model"),
+        (lambda text: json.dumps(json.loads(text) | {"normalizer": {"type": "NFQ"}}), r"\$\.normalizer"),
+        (lambda text: json.dumps(json.loads(text) | {"post_processor": {"type": "Odd"}}), r"\$\.post_processor"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_the_place(make, damage, message, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(damage(make().to_str()), encoding="utf-8")
+    with pytest.raises(mg.FormatError, match=message) as caught:
+        mg.load(path)
+    assert str(caught.value).startswith(str(path))
