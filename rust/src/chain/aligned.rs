@@ -150,21 +150,15 @@ impl Aligned {
         if self.is_attached() && self.text.chars().all(|c| change(c) == c) {
             return;
         }
-        let text = std::mem::take(&mut self.text);
-        self.with_text(&text, |aligned| aligned.transform(text.chars().map(|c| (change(c), 0)), 0));
+        let text = self.text.clone();
+        self.transform(text.chars().map(|c| (change(c), 0)), 0);
     }
 
     /// Puts the characters of `change` in the place of each character.
     pub fn flat_map<I: Iterator<Item = char>>(&mut self, change: impl Fn(char) -> I) {
-        let text = std::mem::take(&mut self.text);
+        let text = self.text.clone();
         let changes = text.chars().flat_map(|c| change(c).enumerate().map(|(at, c)| (c, isize::from(at > 0))));
-        self.with_text(&text, |aligned| aligned.transform(changes, 0));
-    }
-
-    /// Runs `work`, which may borrow `text`, on this with a copy of it.
-    fn with_text(&mut self, text: &str, work: impl FnOnce(&mut Self)) {
-        self.text.push_str(text);
-        work(self);
+        self.transform(changes, 0);
     }
 
     /// Puts `content` in the place of each of `matches`. It has the origin of the last character that it replaces.

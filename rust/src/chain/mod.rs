@@ -41,9 +41,15 @@ use pre_tokenizers::PreTokenizer;
 
 pub use offsets::{Encoding, Units};
 
-/// Pieces of up to this many bytes are remembered within a call.
-const MAX_CACHED_BYTES: usize = 128;
-const MAX_CACHED_PIECES: usize = 1 << 16;
+/// Parts of up to this many bytes are remembered within a call.
+const MAX_MEMO_BYTES: usize = 128;
+const MAX_MEMO_PARTS: usize = 1 << 16;
+
+/// Pieces of up to this many bytes are not looked through for parts.
+const MAX_WHOLE_BYTES: usize = 64;
+
+/// How many bytes go by before a call asks again whether to go on.
+const ASKED_EVERY: isize = 1 << 16;
 
 /// The components of tokenizer.json.
 #[derive(Debug, Default, Deserialize)]
@@ -85,8 +91,45 @@ pub struct Scratch {
     pieces: Pieces,
     aligned: Aligned,
     tokens: Vec<Token>,
-    cached: HashMap<Box<str>, (u32, u32), FixedState>,
-    cached_tokens: Vec<Token>,
+    memo: Memo,
+}
+
+/// What was tokenized before: where the tokens of each part stand in the list.
+#[derive(Debug, Default)]
+struct Memo {
+    places: HashMap<Box<str>, (u32, u32), FixedState>,
+    tokens: Vec<Token>,
+}
+
+impl Memo {
+    fn clear(&mut self) {
+        self.places.clear();
+        self.tokens.clear();
+    }
+
+    /// Appends the tokens of `part`, which begins at `start` of its piece.
+    fn tokenize(&mut self, model: &Model, part: &str, start: u32, tokens: &mut Vec<Token>) -> Result<()> {
+        let begin = tokens.len();
+        match self.places.get(part) {
+            Some(&(from, to)) => {
+                tokens.extend_from_slice(self.tokens.get(from as usize..to as usize).unwrap_or_default());
+            }
+            None => {
+                model.tokenize(part, tokens)?;
+                if part.len() <= MAX_MEMO_BYTES && self.places.len() < MAX_MEMO_PARTS {
+                    let from = self.tokens.len() as u32;
+                    self.tokens.extend_from_slice(tokens.get(begin..).unwrap_or_default());
+                    self.places.insert(part.into(), (from, self.tokens.len() as u32));
+                }
+            }
+        }
+        if start > 0 {
+            for token in tokens.iter_mut().skip(begin) {
+                (token.start, token.end) = (token.start + start, token.end + start);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Chain {
@@ -245,35 +288,29 @@ impl Chain {
         sink: &mut dyn FnMut(&Pieces, &Piece, &[Token]),
     ) -> Result<()> {
         self.cut(text, forbidden, tracks, scratch)?;
-        let Scratch { pieces, tokens, cached, cached_tokens, .. } = scratch;
-        (cached.clear(), cached_tokens.clear());
-        let mut until_asked = 1 << 16;
+        let Scratch { pieces, tokens, memo, .. } = scratch;
+        memo.clear();
+        let mut until_asked = ASKED_EVERY;
         for piece in pieces.pieces() {
-            until_asked -= (piece.end - piece.start) as isize;
-            if until_asked < 0 {
-                until_asked = 1 << 16;
-                if !go_on() {
-                    return Err(Error::Interrupted);
-                }
-            }
-            if piece.added.is_some() {
-                sink(pieces, piece, &[]);
-                continue;
-            }
-            let text = pieces.text(piece);
-            if let Some(&(start, end)) = cached.get(text) {
-                sink(pieces, piece, cached_tokens.get(start as usize..end as usize).unwrap_or_default());
-                continue;
-            }
+            tokens.clear();
+            let text = if piece.added.is_none() { pieces.text(piece) } else { "" };
             if u32::try_from(text.len()).is_err() {
                 return Err(Error::TextTooLong { size: text.len() });
             }
-            tokens.clear();
-            self.model.tokenize(text, tokens)?;
-            if text.len() <= MAX_CACHED_BYTES && cached.len() < MAX_CACHED_PIECES {
-                let start = cached_tokens.len() as u32;
-                cached_tokens.extend_from_slice(tokens);
-                cached.insert(text.into(), (start, cached_tokens.len() as u32));
+            let mut start = 0;
+            while start < text.len() {
+                let is_short = text.len() <= MAX_WHOLE_BYTES;
+                let end = if is_short { text.len() } else { self.model.part_end(text, start) };
+                let part = text.get(start..end).unwrap_or_default();
+                memo.tokenize(&self.model, part, start as u32, tokens)?;
+                until_asked -= part.len() as isize;
+                if until_asked < 0 {
+                    until_asked = ASKED_EVERY;
+                    if !go_on() {
+                        return Err(Error::Interrupted);
+                    }
+                }
+                start = end;
             }
             sink(pieces, piece, tokens);
         }

@@ -205,7 +205,7 @@ fn strip(text: &mut Aligned, left: bool, right: bool) {
 impl Aligned {
     /// Each byte as the character that byte-level vocabularies spell it with.
     pub fn byte_level(&mut self) {
-        self.flat_map(|c| byte_alphabet::spelled(c));
+        self.flat_map(byte_alphabet::spelled);
     }
 }
 

@@ -15,14 +15,14 @@ pub enum PatternText {
 
 #[derive(Debug)]
 pub enum Pattern {
-    Literal(Finder<'static>),
+    Literal(Box<Finder<'static>>),
     Regex(Splitter),
 }
 
 impl Pattern {
     pub fn new(text: PatternText) -> Result<Self> {
         Ok(match text {
-            PatternText::String(text) => Self::Literal(Finder::new(&text).into_owned()),
+            PatternText::String(text) => Self::Literal(Box::new(Finder::new(&text).into_owned())),
             PatternText::Regex(pattern) => Self::Regex(Splitter::new(&pattern, Unmatched::Drop)?),
         })
     }

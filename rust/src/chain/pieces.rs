@@ -124,7 +124,9 @@ impl Pieces {
     /// Changes the text of each piece.
     pub fn change(&mut self, change: impl Fn(&mut Aligned)) {
         let work = &mut self.work;
-        (work.text.clear(), work.origins.clear(), work.pieces.clear());
+        work.text.clear();
+        work.origins.clear();
+        work.pieces.clear();
         for piece in &self.pieces {
             let start = work.text.len();
             let text = self.text.get(piece.start..piece.end).unwrap_or_default();

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
 use super::{Token, byte_tokens, no_unknown_token};
@@ -41,6 +41,8 @@ pub struct Bpe {
     fuses_unknown: bool,
     byte_tokens: Option<Vec<Option<u32>>>,
     whole_piece_first: bool,
+    /// The pairs of characters, by id, that some merge joins. None where parts of a piece depend on each other otherwise.
+    joints: Option<HashSet<(u32, u32), FixedState>>,
 }
 
 /// A token of the piece under work. `size` is the bytes that it covers, 0 once it has been merged into its neighbour.
@@ -74,7 +76,8 @@ impl Bpe {
             })?;
             merges.insert((left, right), (rank, merged));
         }
-        Ok(Self {
+        let mut model = Self {
+            joints: None,
             merges,
             prefix,
             suffix: options.end_of_word_suffix.unwrap_or_default(),
@@ -83,11 +86,36 @@ impl Bpe {
             byte_tokens: options.byte_fallback.then(|| byte_tokens(&vocabulary)),
             whole_piece_first: options.ignore_merges,
             vocabulary,
-        })
+        };
+        // A character that is dropped moves all that follows it, and first and last characters may be spelled otherwise.
+        let is_complete = |ids: &Vec<Option<u32>>| ids.iter().all(Option::is_some);
+        let keeps_all = model.unknown.is_some() || model.byte_tokens.as_ref().is_some_and(is_complete);
+        if keeps_all && !model.whole_piece_first && model.prefix.is_empty() && model.suffix.is_empty() {
+            model.joints = joints(&model.merges);
+        }
+        Ok(model)
     }
 
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
+    }
+
+    /// Where the part of `piece` ends that begins at `start` and whose tokens are the same without the rest: in front of
+    /// a character that no merge joins to the one before. Both must be tokens.
+    pub fn part_end(&self, piece: &str, start: usize) -> usize {
+        let Some(joints) = &self.joints else { return piece.len() };
+        let mut before = None;
+        for (at, character) in piece.get(start..).unwrap_or_default().char_indices() {
+            let mut buffer = [0; 4];
+            let id = self.vocabulary.find(character.encode_utf8(&mut buffer).as_bytes()).map(|(_, id)| id);
+            if let (Some(left), Some(right)) = (before, id)
+                && !joints.contains(&(left, right))
+            {
+                return start + at;
+            }
+            before = id;
+        }
+        piece.len()
     }
 
     pub fn tokenize(&self, piece: &str, tokens: &mut Vec<Token>) -> Result<()> {
@@ -205,4 +233,80 @@ fn set(symbols: &mut [Symbol], place: u32, change: impl FnOnce(&mut Symbol)) {
 fn merged(vocabulary: &Vocabulary, left: u32, right: u32, prefix_size: usize) -> Option<u32> {
     let joined = [vocabulary.token(left)?, vocabulary.token(right)?.get(prefix_size..)?].concat();
     vocabulary.find(&joined).map(|(_, id)| id)
+}
+
+/// The pairs of tokens, each no merge's, that meet in some merge: the last of its left and the first of its right side.
+/// None where a token is made in ways that begin or end otherwise, or of itself.
+fn joints(merges: &HashMap<(u32, u32), (u32, u32), FixedState>) -> Option<HashSet<(u32, u32), FixedState>> {
+    let made: HashSet<u32, FixedState> = merges.values().map(|&(_, merged)| merged).collect();
+    let mut edges: HashMap<u32, (u32, u32), FixedState> = HashMap::default();
+    let mut joints = HashSet::default();
+    let mut waiting: Vec<_> = merges.iter().map(|(&pair, &(rank, merged))| (rank, pair, merged)).collect();
+    waiting.sort_unstable();
+    // A merge may come before those that make its sides; each pass resolves some.
+    while !waiting.is_empty() {
+        let before = waiting.len();
+        let mut is_consistent = true;
+        waiting.retain(|&(_, (left, right), merged)| {
+            let edges_of =
+                |token| if made.contains(&token) { edges.get(&token).copied() } else { Some((token, token)) };
+            let (Some((first, last)), Some((next_first, next_last))) = (edges_of(left), edges_of(right)) else {
+                return true;
+            };
+            joints.insert((last, next_first));
+            is_consistent &= *edges.entry(merged).or_insert((first, next_last)) == (first, next_last);
+            false
+        });
+        if !is_consistent || waiting.len() == before {
+            return None;
+        }
+    }
+    Some(joints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(tokens: &[&str], merges: &[[u32; 2]]) -> Bpe {
+        let ends = tokens.iter().scan(0, |end, token| {
+            *end += token.len() as u32;
+            Some(*end)
+        });
+        let (ends, ids) = (ends.collect(), (0..tokens.len() as u32).collect());
+        let vocabulary = Vocabulary::new(tokens.concat().as_bytes(), ends, ids).expect("well formed");
+        let options = serde_json::from_str(r#"{"unk_token":"?"}"#).expect("well formed");
+        Bpe::new(options, vocabulary, merges).expect("each merge makes a token")
+    }
+
+    fn parts<'p>(model: &Bpe, piece: &'p str) -> Vec<&'p str> {
+        let mut parts = Vec::new();
+        let mut start = 0;
+        while start < piece.len() {
+            let end = model.part_end(piece, start);
+            parts.push(&piece[start..end]);
+            start = end;
+        }
+        parts
+    }
+
+    #[test]
+    fn parts_end_where_no_merge_joins_two_tokens() {
+        let bpe = model(&["?", "a", "b", "_", "ab", "_ab"], &[[1, 2], [3, 4]]);
+        assert_eq!(parts(&bpe, "_ab_abb_xab"), ["_ab", "_ab", "b", "_xab"]);
+    }
+
+    #[test]
+    fn merges_count_that_come_before_those_of_their_sides() {
+        let bpe = model(&["?", "a", "ab", "b", "c", "bc", "abc"], &[[1, 5], [2, 4], [1, 3], [3, 4]]);
+        assert_eq!(parts(&bpe, "abcabcb"), ["abc", "abc", "b"]);
+    }
+
+    #[test]
+    fn what_is_unknown_is_fused_only_where_asked() {
+        let bpe = model(&["?", "a"], &[]);
+        let mut tokens = Vec::new();
+        bpe.tokenize("axxa", &mut tokens).expect("there is an unknown token");
+        assert_eq!(tokens.iter().map(|token| token.id).collect::<Vec<_>>(), [1, 0, 0, 1]);
+    }
 }

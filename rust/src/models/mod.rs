@@ -74,6 +74,14 @@ impl Model {
         }
     }
 
+    /// Where the part of `piece` ends that begins at `start` and can be tokenized alone.
+    pub fn part_end(&self, piece: &str, start: usize) -> usize {
+        match self {
+            Self::Bpe(model) => model.part_end(piece, start),
+            _ => piece.len(),
+        }
+    }
+
     pub fn vocabulary(&self) -> &Vocabulary {
         match self {
             Self::Bpe(model) => model.vocabulary(),
