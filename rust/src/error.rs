@@ -19,6 +19,8 @@ pub enum Error {
     InvalidUtf8 { offset: usize, byte: u8 },
     #[error("byte 0x{byte:02X}: expected a token for every byte of the text, found none in this vocabulary")]
     NoByteToken { byte: u8 },
+    #[error("a word without tokens: expected {token:?} in the vocabulary to stand for it, found no such token")]
+    NoUnknownToken { token: String },
     #[error("expected an id of this vocabulary, 0 to {max_id}, found {id}")]
     UnknownId { id: i128, max_id: u32 },
     #[error("spec: {0}")]

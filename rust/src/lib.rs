@@ -31,6 +31,8 @@ pub mod special;
 pub mod tokenizer;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod vocabulary;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+pub mod wordpiece;
 
 #[cfg(feature = "python")]
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]

@@ -1,8 +1,7 @@
 //! What merging has found before: the ids of short pieces, and what two tokens become.
 //!
-//!
 //! A piece of up to 15 bytes is one 16-byte key, its length in the top byte. Up to three ids lie beside the key, more
-//! in one shared list. Open addressing, at most three quarters full; at its budget the table is emptied and begins anew,
+//! in one shared list. Open addressing, at most half full; at its budget the table is emptied and begins anew,
 //! so memory is bounded whatever the text. It holds what the merges gave, so it never changes an id.
 
 use foldhash::fast::RandomState;
@@ -41,6 +40,24 @@ impl WordTable {
         prefetch(&self.slots, hash(key) & self.slots.len().wrapping_sub(1));
     }
 
+    /// Up to three ids kept under `key`, and in the last place how many. None where there are none, or more.
+    #[inline]
+    pub fn few(&self, key: u128) -> Option<[u32; INLINE + 1]> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash(key) & mask;
+        loop {
+            let slot = self.slots.get(at)?;
+            if slot.key == key {
+                let [first, second, third] = slot.ids;
+                return Some([first, second, third, slot.num_ids]).filter(|_| slot.num_ids as usize <= INLINE);
+            }
+            if slot.key == 0 {
+                return None;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     /// Appends the ids kept under `key` to `ids`; false where there are none.
     #[inline]
     pub fn append(&self, key: u128, ids: &mut Vec<u32>) -> bool {
@@ -75,7 +92,7 @@ impl WordTable {
 
     /// Keeps `ids` under `key`, which is not in the table.
     pub fn insert(&mut self, key: u128, ids: &[u32]) {
-        if self.num_used >= self.slots.len() / 4 * 3 {
+        if self.num_used >= self.slots.len() / 2 {
             self.make_room();
         }
         let mut slot = Slot { key, ids: [0; INLINE], num_ids: ids.len() as u32 };

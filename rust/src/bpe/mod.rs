@@ -3,7 +3,7 @@
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 mod boundary;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
-mod cache;
+pub(crate) mod cache;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod encode;
 pub mod train;

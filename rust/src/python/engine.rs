@@ -1,13 +1,14 @@
 //! `Engine`: a tokenizer that encodes and decodes.
 
 use std::borrow::Cow;
-use std::sync::Mutex;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::PART_BYTES;
-use super::convert::{AddedTokenFields, added_tokens, array, ids_of, in_units, steps, text_of, texts_of, unpack};
+use super::convert::{
+    AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, ids_of, in_units, steps, text_of, texts_of, unpack,
+};
 use super::errors::guarded;
 use super::threads::{Polling, batch, threads};
 use crate::bpe::encode::{Bpe, Scratch};
@@ -17,18 +18,14 @@ use crate::pieces::{Added, Pipeline};
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
-/// Texts shorter than this are encoded without letting go of the interpreter lock: that costs more than they do.
-const SHORT_BYTES: usize = 8 << 10;
-
 /// The added tokens that one call looks for.
 #[pyclass(frozen)]
-pub(super) struct Allowed(Added);
+pub(super) struct Allowed(pub(super) Added);
 
 #[pyclass(frozen)]
 pub(super) struct Engine {
     tokenizer: Tokenizer,
-    /// The `int` of each id that was in a list: a list shares them, which is ten times as fast as making new ones.
-    ints: Mutex<Vec<Option<Py<PyInt>>>>,
+    ints: Ints,
 }
 
 /// Id, bytes, start, end.
@@ -60,7 +57,7 @@ impl Engine {
             };
             let normalizers = normalizers.iter().map(|name| name.parse()).collect::<Result<_>>()?;
             Tokenizer::new(Pipeline::new(normalizers, steps(&splits)?)?, model, added_tokens(added))
-                .map(|tokenizer| Self { tokenizer, ints: Mutex::default() })
+                .map(|tokenizer| Self { tokenizer, ints: Ints::default() })
         })
     }
 
@@ -222,19 +219,7 @@ impl Engine {
 
 impl Engine {
     fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
-        // Taken where it is free: making a list may collect garbage, and a finalizer may come back here.
-        let Ok(mut ints) = self.ints.try_lock() else { return PyList::new(py, ids) };
-        ints.resize_with(self.tokenizer.decoder().num_ids(), || None);
-        let int = |&id: &u32| match ints.get_mut(id as usize) {
-            Some(Some(int)) => int.bind(py).clone(),
-            Some(free) => {
-                let int = PyInt::new(py, id);
-                *free = Some(int.clone().unbind());
-                int
-            }
-            None => PyInt::new(py, id),
-        };
-        PyList::new(py, ids.iter().map(int))
+        self.ints.list(py, ids, self.num_ids())
     }
 
     fn ids(

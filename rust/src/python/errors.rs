@@ -24,7 +24,8 @@ pub(super) fn raise(py: Python<'_>, error: &Error, place: &str) -> PyErr {
         Error::PatternLimit { .. }
         | Error::Unmatched { .. }
         | Error::InvalidUtf8 { .. }
-        | Error::NoByteToken { .. } => "TextError",
+        | Error::NoByteToken { .. }
+        | Error::NoUnknownToken { .. } => "TextError",
         Error::UnknownId { .. } => "TokenIdError",
         Error::Training(_) => "TrainingError",
         Error::Interrupted => "InternalError",

@@ -1,6 +1,6 @@
 //! The Python module `merganser._core`: translates, and decides nothing.
 //!
-//! `engine` encodes and decodes, `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
+//! `engine` encodes and decodes, `wordpiece` encodes BERT's way, `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
 //! `convert` takes values in and gives them out, `errors` makes exceptions of errors and of panics.
 
 mod convert;
@@ -8,6 +8,7 @@ mod engine;
 mod errors;
 mod threads;
 mod training;
+mod wordpiece;
 
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use pyo3::prelude::*;
 
 use engine::{Allowed, Engine};
 use training::PieceCounter;
+use wordpiece::WordPiece;
 
 /// Long texts are cut into parts of about this size where threads share them.
 const PART_BYTES: usize = 256 << 10;
@@ -22,7 +24,7 @@ const PART_BYTES: usize = 256 << 10;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Allowed, Engine, PieceCounter, patterns, unicode_version};
+    use super::{Allowed, Engine, PieceCounter, WordPiece, patterns, unicode_version};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
