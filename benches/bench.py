@@ -29,8 +29,8 @@ import report
 import train
 
 import merganser as mg
+from merganser.engines import pattern
 from merganser.spec import ByteLevel
-from merganser.tokenizer import pattern
 
 HERE = Path(__file__).parent
 ENCODINGS = ("gpt2", "cl100k_base", "o200k_base")

@@ -76,7 +76,7 @@ TRAINERS: dict[str, tuple[str, Callable[[list[str], int], Merged], str]] = {
 
 
 def pattern() -> str:
-    from merganser.tokenizer import pattern
+    from merganser.engines import pattern
 
     return pattern("cl100k")
 

@@ -16,14 +16,17 @@ MAY_IMPORT = {
     "formats": {"spec", "errors"},
     "vocabularies": {"formats", "spec", "errors"},
     "corpus": {"extras", "errors"},
-    "tokenizer": {"_core", "spec", "formats", "vocabularies", "extras", "errors"},
-    "training": {"_core", "tokenizer", "spec", "errors"},
+    "engines": {"_core", "spec", "formats", "errors"},
+    "streaming": {"_core", "engines", "tokenizer", "spec", "errors"},
+    "tokenizer": {"_core", "engines", "streaming", "spec", "formats", "vocabularies", "extras", "errors"},
+    "loading": {"_core", "engines", "tokenizer", "vocabularies", "formats", "spec", "errors"},
+    "training": {"_core", "engines", "tokenizer", "spec", "errors"},
     "fim": {"tokenizer", "errors"},
     "compat": {"tokenizer", "training", "formats", "vocabularies", "spec", "extras", "errors"},
     "reference": set(),
     "cli": {"_core", "errors", "spec", "formats", "vocabularies", "corpus", "tokenizer", "training"},
     "__main__": {"cli", "errors"},
-    "__init__": {"_core", "corpus", "errors", "spec", "tokenizer", "training"},
+    "__init__": {"_core", "corpus", "errors", "loading", "spec", "streaming", "tokenizer", "training"},
 }
 
 MAY_USE = {

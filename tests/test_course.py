@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import merganser as mg
 from merganser import reference
+from merganser.engines import pattern
 from merganser.errors import FormatError, StorageError, TokenIdError
 from merganser.spec import AddedToken, Normalizer
-from merganser.tokenizer import pattern
 
 
 class Tokenizer:

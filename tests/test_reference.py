@@ -9,8 +9,8 @@ from hypothesis import given
 
 import merganser as mg
 from merganser import reference
+from merganser.engines import pattern
 from merganser.spec import unpack
-from merganser.tokenizer import pattern
 
 PATTERNS = {"gpt2": "gpt2", "gpt4": "cl100k"}
 NUM_MERGES = 200

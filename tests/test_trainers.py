@@ -11,9 +11,9 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 import merganser as mg
 from merganser import reference
+from merganser.engines import pattern
 from merganser.formats.byte_alphabet import unspell
 from merganser.spec import unpack
-from merganser.tokenizer import pattern
 
 SPLIT = pattern("cl100k")
 

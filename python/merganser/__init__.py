@@ -25,8 +25,10 @@ if TYPE_CHECKING:
         TokenIdError,
         TrainingError,
     )
+    from merganser.loading import load
     from merganser.spec import AddedToken, Spec, Split
-    from merganser.tokenizer import DecodeStream, Token, Tokenizer, load
+    from merganser.streaming import DecodeStream
+    from merganser.tokenizer import Token, Tokenizer
     from merganser.training import train
 
 # Where each public name lives. A module is imported when one of its names is first asked for.
@@ -42,8 +44,10 @@ _HOMES = {
         "TokenIdError",
         "TrainingError",
     ),
+    "loading": ("load",),
     "spec": ("AddedToken", "Spec", "Split"),
-    "tokenizer": ("DecodeStream", "Token", "Tokenizer", "load"),
+    "streaming": ("DecodeStream",),
+    "tokenizer": ("Token", "Tokenizer"),
     "training": ("train",),
 }
 

@@ -9,8 +9,13 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, cast
+
+from merganser.errors import FormatError
+
+_MAX_SHOWN = 64
+_MAX_SHOWN_ITEMS = 8
 
 
 def pack(numbers: Iterable[int]) -> bytes:
@@ -38,6 +43,20 @@ def unpack(packed: bytes) -> array[int]:
     return numbers
 
 
+def _short_repr(self: object) -> str:
+    """As a dataclass shows itself, but what is long only by its size."""
+    shown = (f"{field.name}={_short(getattr(self, field.name))}" for field in fields(self))  # pyright: ignore[reportArgumentType]
+    return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _short(value: object) -> str:
+    if isinstance(value, bytes | str) and len(value) > _MAX_SHOWN:
+        return f"<{len(value)} {'bytes' if isinstance(value, bytes) else 'characters'}>"
+    if isinstance(value, tuple) and len(value) > _MAX_SHOWN_ITEMS:  # pyright: ignore[reportUnknownArgumentType]
+        return f"<{len(value)} items>"  # pyright: ignore[reportUnknownArgumentType]
+    return repr(value)  # pyright: ignore[reportUnknownArgumentType]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
     """Tokens in increasing order of id; token `i` has the bytes `data[ends[i-1]:ends[i]]` and the id `ids[i]`."""
@@ -45,6 +64,8 @@ class Vocabulary:
     data: bytes
     ends: bytes
     ids: bytes
+
+    __repr__ = _short_repr
 
     @classmethod
     def from_tokens(cls, tokens: Iterable[bytes], ids: Iterable[int] | None = None) -> Vocabulary:
@@ -88,6 +109,71 @@ class BytePairModel:
     ranks: bytes = b""
     merges: bytes = b""
     ignore_merges: bool = False
+
+    __repr__ = _short_repr
+
+
+@dataclass(frozen=True, kw_only=True)
+class CharacterPairModel:
+    """BPE over tokens as tokenizer.json spells them, with every option that it has there.
+
+    The tokens are UTF-8; a merge is the left and the right id, the earliest first, and makes the token of the left
+    one's text and of the right one's without `continuing_subword_prefix`. Characters without a token are their bytes'
+    tokens (`byte_fallback`) or `unk_token`, a run of which is one under `fuse_unk`, or are left out. `dropout` only
+    concerns training a model: 0 or none of it is what encoding takes.
+    """
+
+    vocabulary: Vocabulary
+    merges: bytes = b""
+    dropout: float | None = None
+    unk_token: str | None = None
+    continuing_subword_prefix: str | None = None
+    end_of_word_suffix: str | None = None
+    fuse_unk: bool = False
+    byte_fallback: bool = False
+    ignore_merges: bool = False
+
+    __repr__ = _short_repr
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnigramModel:
+    """A score a token: a piece becomes the tokens of the greatest sum. `scores` are little-endian f64 by id."""
+
+    vocabulary: Vocabulary
+    scores: bytes
+    unk_id: int | None = None
+    byte_fallback: bool = False
+
+    __repr__ = _short_repr
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPieceModel:
+    """The longest token first, again and again; tokens inside of a word start with `continuing_subword_prefix`.
+
+    A word of more characters than `max_input_chars_per_word`, or of which a part is no token, is `unk_token`.
+    """
+
+    vocabulary: Vocabulary
+    unk_token: str = "[UNK]"
+    continuing_subword_prefix: str = "##"
+    max_input_chars_per_word: int = 100
+
+    __repr__ = _short_repr
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordLevelModel:
+    """A piece is a token, or else `unk_token`."""
+
+    vocabulary: Vocabulary
+    unk_token: str = "<unk>"
+
+    __repr__ = _short_repr
+
+
+Model: TypeAlias = BytePairModel | CharacterPairModel | UnigramModel | WordPieceModel | WordLevelModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,22 +242,126 @@ class Template:
     pair: tuple[TemplatePart, ...] = ()
 
 
+Value: TypeAlias = "str | int | float | Component | TemplatePart | tuple[Value, ...] | None"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """A component of a tokenizer.json: its type, and all its options with their values, sorted by name.
+
+    Values are plain, or Components, parts of a template and tuples of these. A pattern is a Component too, of the type
+    `Regex` (in Oniguruma's dialect) or `String`, with the option `pattern`. Which options a type has is the table in
+    `formats/huggingface/table.py`.
+    """
+
+    type: str
+    options: tuple[tuple[str, Value], ...] = ()
+
+    def __getitem__(self, name: str) -> Value:
+        """The value of the option `name`."""
+        return dict(self.options)[name]
+
+    def steps(self) -> Iterator[Component]:
+        """The steps of a Sequence, however nested; of any other component, itself."""
+        if self.type != "Sequence":
+            yield self
+        else:
+            ((_, inside),) = self.options
+            for step in cast("tuple[Component, ...]", inside):
+                yield from step.steps()
+
+    def __repr__(self) -> str:
+        shown = [repr(self.type), *(f"{name}={_short(value)}" for name, value in self.options)]
+        return f"Component({', '.join(shown)})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """What is around a model that a tokenizer.json describes component by component."""
+
+    normalizer: Component | None = None
+    pre_tokenizer: Component | None = None
+    post_processor: Component | None = None
+    decoder: Component | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truncation:
+    """The greatest number of ids of a row, and how a longer one is cut: `stride` ids are in two windows."""
+
+    max_length: int
+    strategy: Literal["longest_first", "only_first", "only_second"] = "longest_first"
+    stride: int = 0
+    side: Literal["left", "right"] = "right"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Padding:
+    """To which length rows are filled up (None: that of the longest), on which side, and with what."""
+
+    length: int | None = None
+    multiple_of: int | None = None
+    side: Literal["left", "right"] = "right"
+    id: int = 0
+    type_id: int = 0
+    token: str = "[PAD]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What the files beside a tokenizer.json say of a tokenizer. None of it changes an id.
+
+    `roles` are names such as `eos_token` with the content of the token; `chat_templates` are the texts of templates by
+    name, of which most models have one, `default`; `max_length` is how many ids the model takes.
+    """
+
+    roles: tuple[tuple[str, str], ...] = ()
+    extra_special_tokens: tuple[str, ...] = ()
+    max_length: int | None = None
+    chat_templates: tuple[tuple[str, str], ...] = ()
+    padding_side: Literal["left", "right"] | None = None
+    truncation_side: Literal["left", "right"] | None = None
+    clean_up_tokenization_spaces: bool | None = None
+    model_input_names: tuple[str, ...] | None = None
+
+    __repr__ = _short_repr
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spec:
     """Everything a tokenizer is. Two equal Specs give equal ids for every text.
 
-    `offsets` is Hugging Face's ByteLevel post-processor: with `trim_offsets` a token's offsets leave the white space
-    at its ends out. It never changes an id.
+    A byte-level BPE model has `splits`, `normalizers`, `template` and `offsets`; any other model has a `pipeline` in
+    their place. `offsets` is Hugging Face's ByteLevel post-processor: with `trim_offsets` a token's offsets leave the
+    white space at its ends out. It never changes an id. `truncation` and `padding` are what `prepare` does unless it
+    is told otherwise; `encode` does neither.
     """
 
-    model: BytePairModel
+    model: Model
     splits: tuple[Split | ByteLevel, ...] = ()
     normalizers: tuple[Normalizer, ...] = ()
     added_tokens: tuple[AddedToken, ...] = ()
     template: Template | None = None
     offsets: ByteLevel | None = None
+    pipeline: Pipeline | None = None
+    truncation: Truncation | None = None
+    padding: Padding | None = None
+    surroundings: Surroundings = Surroundings()
     tie_break: Literal["ids", "first", "lex_max"] | None = None
     name: str | None = None
+
+    __repr__ = _short_repr
+
+    @property
+    def byte_pairs(self) -> BytePairModel:
+        """The model, where it is byte-level BPE.
+
+        Raises `FormatError` where it is another.
+        """
+        if not isinstance(self.model, BytePairModel) or self.pipeline is not None:
+            found = type(self.model).__name__
+            raise FormatError(f"model: expected byte-level BPE, found {found}", hint="tokenizer.json holds any model")
+        return self.model
 
     @property
     def special_tokens(self) -> Mapping[str, int]:

@@ -1,20 +1,19 @@
-"""`Tokenizer`: text to token ids and back, a thin face over the engine; and `load`, which finds one."""
+"""`Tokenizer`: text to token ids and back, a thin face over the engine."""
 
 from __future__ import annotations
 
-import codecs
-import os
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from merganser import _core, vocabularies
-from merganser.errors import FormatError, StorageError, TextError, TokenIdError
+from merganser import _core, engines, streaming, vocabularies
+from merganser.engines import MAX_ID, named_split
+from merganser.errors import TextError, TokenIdError
 from merganser.extras import require
-from merganser.spec import AddedToken, ByteLevel, Spec, Split, Template
+from merganser.spec import AddedToken, CharacterPairModel, Spec, Split, Template, unpack
+from merganser.streaming import DecodeStream, UnknownIds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,35 +23,9 @@ if TYPE_CHECKING:
 Text = str | bytes
 AllowSpecial = Collection[str] | Literal["all"]
 Errors = Literal["strict", "replace"]
-UnknownIds = Literal["error", "replace", "skip"]
 
-# Of `encode_iterable`: some sentences at a time.
-_BLOCK_CHARACTERS = 1024
-_SURROGATE = re.compile("[\ud800-\udfff]")
-# The engine's tables reach up to here.
-_MAX_ID = (1 << 24) - 1
 # More threads never help, and the system may refuse to start them.
 _MAX_THREADS = 1024
-
-_TIKTOKEN_PLUGIN = '''"""The encoding {name} for tiktoken, written by merganser. The file beside it has the tokens."""
-
-from pathlib import Path
-
-from tiktoken.load import load_tiktoken_bpe
-
-
-def {function}():
-    ranks = Path(__file__).with_suffix(".tiktoken")
-    return {{
-        "name": {name!a},
-        "pat_str": {pattern!a},
-        "mergeable_ranks": load_tiktoken_bpe(str(ranks), {sha256!a}),
-        "special_tokens": {special_tokens!a},
-    }}
-
-
-ENCODING_CONSTRUCTORS = {{{name!a}: {function}}}
-'''
 
 
 class Token(NamedTuple):
@@ -73,31 +46,7 @@ class Tokenizer:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._allowed: dict[frozenset[str] | None, _core.Allowed] = {}
-        model = spec.model
-        _check_added(spec.added_tokens)
-        self._engine = _core.Engine(
-            data=model.vocabulary.data,
-            ends=model.vocabulary.ends,
-            ids=model.vocabulary.ids,
-            semantics=model.semantics,
-            ranks=model.ranks,
-            merges=model.merges,
-            ignore_merges=model.ignore_merges,
-            normalizers=[normalizer.form for normalizer in spec.normalizers],
-            splits=engine_splits(spec.splits),
-            added=[
-                (
-                    token.content,
-                    token.id,
-                    token.special,
-                    token.normalized,
-                    token.single_word,
-                    token.lstrip,
-                    token.rstrip,
-                )
-                for token in spec.added_tokens
-            ],
-        )
+        self._engine = engines.engine_of(spec)
         self._default = self._allow(())
 
     @classmethod
@@ -143,10 +92,17 @@ class Tokenizer:
 
         Raises `FormatError` naming the file and the line or JSON path that is wrong, and `StorageError`.
         """
-        from merganser.formats import gpt2
+        from merganser.formats import files, gpt2
 
         named = _names(special_tokens)
-        return cls(gpt2.read(_path(vocab_path), _path(merges_path), split=named_split(split), special_tokens=named))
+        return cls(
+            gpt2.read(
+                files.checked_path(vocab_path),
+                files.checked_path(merges_path),
+                split=named_split(split),
+                special_tokens=named,
+            )
+        )
 
     def __repr__(self) -> str:
         name = "" if self.spec.name is None else f"{self.spec.name!r}, "
@@ -208,7 +164,7 @@ class Tokenizer:
             raise TokenIdError(message, hint='pass dtype="uint32"')
         policy, threads = _replace(errors, surrogates), checked_threads(num_threads)
         array = self._engine.encode_array(text, self._allow(allow_special), policy, dtype, threads)
-        if not add_special_tokens or self.spec.template is None:
+        if not add_special_tokens or self._template is None:
             return array
         import numpy as np
 
@@ -250,9 +206,7 @@ class Tokenizer:
         >>> list(tok.encode_iterable(["so mu", "ch de", "pends"])) == tok.encode("so much depends")
         True
         """
-        allowed = self._allow(allow_special)
-        blocks = _blocks(texts, lambda text: self._engine.last_safe_cut(text, allowed))
-        return (id for block in blocks for id in self._encode_block(block, allow_special))
+        return streaming.encoded(texts, self._engine, self._allow(allow_special))
 
     def count(
         self, text: Text, *, allow_special: AllowSpecial = (), errors: Errors = "strict", surrogates: Errors = "replace"
@@ -407,14 +361,15 @@ class Tokenizer:
         return self._engine.token_to_id(token)
 
     def id_to_token(self, id: int) -> bytes:
-        """The bytes of the token with this id.
+        """The bytes of the token with this id; where tokens are not bytes, as it is spelled, such as `b"##ing"`.
 
         >>> load("gpt2").id_to_token(262)
         b' the'
 
         Raises `TokenIdError` where no token has it.
         """
-        return self.decode_bytes([id])
+        spelled = self._engine.id_to_token(id) if self.spec.pipeline is not None and 0 <= id <= MAX_ID else None
+        return self.decode_bytes([id]) if spelled is None else spelled
 
     @cached_property
     def merges(self) -> list[tuple[bytes, bytes]]:
@@ -429,7 +384,11 @@ class Tokenizer:
         """
         from merganser.formats import gpt2
 
-        return gpt2.merges_of(self.spec.model)
+        model = self.spec.model
+        if isinstance(model, CharacterPairModel):
+            token_by_id, numbers = dict(model.vocabulary.items()), unpack(model.merges)
+            return [(token_by_id[a], token_by_id[b]) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
+        return gpt2.merges_of(self.spec.byte_pairs)
 
     @cached_property
     def mergeable_ranks(self) -> dict[bytes, int]:
@@ -468,8 +427,8 @@ class Tokenizer:
         for content, id in special_tokens.items():
             if not content:
                 raise TokenIdError(f"special token {id}: expected a text to match, found an empty one")
-            if not 0 <= id <= _MAX_ID:
-                raise TokenIdError(f"special token {content!r}: expected an id from 0 to {_MAX_ID}, found {id}")
+            if not 0 <= id <= MAX_ID:
+                raise TokenIdError(f"special token {content!r}: expected an id from 0 to {MAX_ID}, found {id}")
             if (have := self._added_ids.get(content)) is not None and have != id:
                 raise TokenIdError(f"special token {content!r}: expected its id {have}, found {id}")
             owner = content_by_id.get(id) or self._engine.id_to_token(id)
@@ -513,8 +472,11 @@ class Tokenizer:
         Raises `FormatError` where the format cannot hold this tokenizer, and `StorageError` where it cannot be written.
         """
         from merganser import formats
+        from merganser.formats import files
 
-        return formats.write(self.spec, _path(path), encode=self.encode, unicode_versions=_core.unicode_version())
+        return formats.write(
+            self.spec, files.checked_path(path), encode=self.encode, unicode_versions=_core.unicode_version()
+        )
 
     def to_tiktoken(self) -> tiktoken.Encoding:
         """A `tiktoken.Encoding` with the same ids.
@@ -534,48 +496,13 @@ class Tokenizer:
 
         Raises `FormatError` where tiktoken cannot hold this tokenizer or the name is not one for a plug-in.
         """
-        from base64 import b64encode
-        from hashlib import sha256
-
-        from merganser.formats import files, tiktoken
+        from merganser.formats import files, tiktoken_plugin
 
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"name: expected a text, found {type(name).__name__}")
-        module = name.replace("-", "_")
-        if (
-            not re.fullmatch(r"[a-zA-Z]\w*", module, re.ASCII)
-            or name in vocabularies.NAMES
-            or module == "openai_public"
-        ):
-            raise FormatError(
-                f"name: expected letters, digits, - and _, and no encoding of tiktoken's own, found {name!r}"
-            )
-        arguments = tiktoken.encoding_arguments(self.spec)
-        ranks = b"".join(b"%s %d\n" % (b64encode(token), rank) for token, rank in arguments["mergeable_ranks"].items())
-        source = _TIKTOKEN_PLUGIN.format(
-            name=name,
-            function=f"_{module}",
-            pattern=arguments["pat_str"],
-            sha256=sha256(ranks).hexdigest(),
-            special_tokens=arguments["special_tokens"],
-        )
-        # No `__init__.py`: `tiktoken_ext` is a namespace package, which other plug-ins share.
-        path = _path(folder) / "tiktoken_ext" / f"{module}.py"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"{path.parent}: expected a folder, found: {error.strerror or error}") from error
-        files.write_atomically(path.with_suffix(".tiktoken"), ranks)
-        files.write_atomically(path, source.encode())
-        return path
+        return tiktoken_plugin.write(self.spec, files.checked_path(folder), name=name, taken=vocabularies.NAMES)
 
     # Inside.
-
-    def _encode_block(self, block: str, allow_special: AllowSpecial) -> Iterable[int]:
-        if len(block) > 4 * _BLOCK_CHARACTERS:
-            return self.encode(block, allow_special=allow_special)
-        # Slower than `encode`, which remembers the words it met and grows by that: here memory must not grow.
-        return (id for id, *_ in self._engine.tokens(block, self._allow(allow_special), (False, True), "byte"))
 
     @cached_property
     def _added_ids(self) -> dict[str, int]:
@@ -602,50 +529,16 @@ class Tokenizer:
         return allowed
 
     def _around(self, ids: list[int]) -> list[int]:
-        template = self.spec.template
+        template = self._template
         return ids if template is None else list(_fill(template, ids))
 
+    @cached_property
+    def _template(self) -> Template | None:
+        if self.spec.pipeline is None:
+            return self.spec.template
+        from merganser.formats import huggingface
 
-class DecodeStream:
-    """Text from ids as they come, made by `Tokenizer.decode_stream`.
-
-    The prompt's ids give no text; where the prompt ends inside a character, the first new text is that whole character.
-    """
-
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        prompt_ids: Iterable[int] = (),
-        *,
-        errors: str = "replace",
-        skip_special_tokens: bool = False,
-        unknown_ids: UnknownIds = "error",
-    ) -> None:
-        self._tokenizer = tokenizer
-        self._skip_special_tokens = skip_special_tokens
-        self._unknown_ids: UnknownIds = unknown_ids
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
-        self._push(list(prompt_ids), final=False)
-
-    def push(self, id: int) -> str:
-        """The characters that `id` completes; empty while one is unfinished.
-
-        Raises `TokenIdError` for an id that no token has; the stream goes on as if it had not come.
-        """
-        return self._push([id], final=False)
-
-    def finish(self) -> str:
-        """What is left of an unfinished character at the end, as `errors` says."""
-        return self._push([], final=True)
-
-    def _push(self, ids: Sequence[int], *, final: bool) -> str:
-        data = self._tokenizer.decode_bytes(
-            ids, skip_special_tokens=self._skip_special_tokens, unknown_ids=self._unknown_ids
-        )
-        try:
-            return self._decoder.decode(data, final)
-        except UnicodeDecodeError as error:
-            raise TextError(f"stream: expected UTF-8, found {error.object[error.start : error.end]!r}") from error
+        return huggingface.template_of(self.spec.pipeline.post_processor)
 
 
 class _VocabularyView(Mapping[bytes, int]):
@@ -668,136 +561,10 @@ class _VocabularyView(Mapping[bytes, int]):
         return len(self._tokenizer.spec.model.vocabulary)
 
 
-def load(
-    source: str | Path,
-    *,
-    split: str | Split | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-) -> Tokenizer:
-    """The tokenizer of a bundled name, a file or a folder. Nothing is downloaded.
-
-    Bundled are gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base and o200k_harmony. Files are told apart
-    by content: tokenizer.json, `.tiktoken`, minbpe's `.model`. A `.tiktoken` file holds neither pattern nor special
-    tokens, so one that is not a published encoding needs `split` and `special_tokens`. Of GPT-2's `encoder.json` and
-    `vocab.bpe`, or `vocab.json` and `merges.txt`, each stands for both, which are split by GPT-2's pattern unless
-    `split` names another. A `tokenizer.lock.json` in the folder is checked.
-
-    >>> load("o200k_base").n_vocab
-    200019
-
-    Raises `FormatError` saying where the file is wrong, and `StorageError` where it cannot be read.
-    """
-    if isinstance(source, str) and re.fullmatch(r"[\w-]+", source):
-        spec = _bundled(source)
-        if split is not None or special_tokens is not None:
-            hint = f"`mg.load({source!r}).with_special_tokens(…)` adds special tokens"
-            raise FormatError(f"{source}: expected no split= and special_tokens=, for it has its own", hint=hint)
-        return Tokenizer(spec)
-    from merganser import formats
-    from merganser.formats import lock
-
-    path = _path(source)
-    spec = formats.read(path, split=named_split(split), special_tokens=special_tokens, published=vocabularies.read)
-    tokenizer = Tokenizer(spec)
-    lock_file = (path if path.is_dir() else path.parent) / lock.NAME
-    if lock_file.exists() and formats.is_locked(path):
-        tokenizer.spec = lock.check(lock_file, spec, tokenizer.encode, _core.unicode_version())
-    return tokenizer
-
-
-def _bundled(name: str) -> Spec:
-    try:
-        return vocabularies.read(name)
-    except FormatError as error:
-        if os.path.exists(name):
-            raise FormatError(str(error), hint=f"the file or folder of that name is `./{name}`") from None
-        raise
-
-
-def _path(path: str | Path) -> Path:
-    """`path`, if a file can have that name."""
-    path = Path(path)
-    try:
-        os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except (OSError, ValueError) as error:
-        found = error.strerror if isinstance(error, OSError) else error
-        raise StorageError(f"{str(path)!r}: expected a path that can be looked at, found: {found}") from error
-    return path
-
-
-def named_split(split: str | Split | None) -> Split | None:
-    """`split`, or the published one of that name.
-
-    >>> named_split("gpt2").unmatched
-    'keep'
-    """
-    if isinstance(split, str):
-        return Split(pattern=pattern(split), name=split)
-    if not isinstance(split, Split | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"split: expected a published pattern's name or a Split, found {type(split).__name__}")
-    return split
-
-
-def pattern(name: str) -> str:
-    """The published split pattern of this name.
-
-    >>> pattern("gpt2")[:15]
-    "'s|'t|'re|'ve|'"
-
-    Raises `FormatError` listing the names.
-    """
-    patterns = _core.patterns()
-    if name not in patterns:
-        raise FormatError(
-            f"split: expected one of {', '.join(sorted(patterns))}, found {name!r}",
-            hint="a pattern of your own is `mg.Split(pattern=…)`",
-        )
-    return patterns[name]
-
-
-def engine_splits(splits: Iterable[Split | ByteLevel]) -> list[tuple[str, str]]:
-    """The steps of a split as the engine takes them: what becomes of unmatched text, and the pattern."""
-    steps: list[tuple[str, str]] = []
-    for step in splits:
-        if isinstance(step, ByteLevel):
-            if step.add_prefix_space:
-                steps.append(("prefix_space", ""))
-            if step.use_regex:
-                steps.append(("keep", pattern("gpt2")))
-        else:
-            if not isinstance(step, Split):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"splits: expected Split or ByteLevel, found {type(step).__name__}")
-            _check_split(step)
-            steps.append((step.unmatched, _rust_pattern(step)))
-    return steps
-
-
 def _names(special_tokens: Iterable[str] | None) -> list[str]:
     if isinstance(special_tokens, str):
         raise TypeError(f"special_tokens: expected a collection of texts, found the text {special_tokens!r}")
     return list(special_tokens or ())
-
-
-def _check_split(split: Split) -> None:
-    for name, value, choices in (
-        ("unmatched", split.unmatched, ("keep", "drop", "error")),
-        ("dialect", split.dialect, ("rust", "oniguruma")),
-    ):
-        if value not in choices:
-            raise FormatError(f"split: {name}: expected one of {', '.join(choices)}, found {value!r}")
-    if _SURROGATE.search(split.pattern):
-        raise FormatError(f"split: pattern: expected text without lone surrogates, found {split.pattern!r}")
-
-
-def _check_added(added: Iterable[AddedToken]) -> None:
-    for token in added:
-        if not 0 <= token.id <= _MAX_ID:
-            raise FormatError(f"added token {token.content!r}: expected an id from 0 to {_MAX_ID}, found {token.id}")
-        if _SURROGATE.search(token.content):
-            message = f"added token {token.id}: expected text without lone surrogates, found {token.content!r}"
-            raise FormatError(message)
 
 
 def checked_threads(num_threads: int) -> int:
@@ -811,40 +578,6 @@ def checked_threads(num_threads: int) -> int:
     if num_threads < 1:
         raise ValueError(f"num_threads: expected 1 or more, found {num_threads}")
     return min(num_threads, _MAX_THREADS)
-
-
-def _rust_pattern(split: Split) -> str:
-    if split.dialect == "rust":
-        return split.pattern
-    from merganser.formats import dialects
-
-    return dialects.rust_from_oniguruma(split.pattern)
-
-
-def _blocks(texts: Iterable[str], last_safe_cut: Callable[[str], int | None]) -> Iterator[str]:
-    """`texts` cut anew where it is safe, into blocks of some `_BLOCK_CHARACTERS`."""
-    held, wanted = "", _BLOCK_CHARACTERS
-    for text in texts:
-        for at in range(0, len(text), _BLOCK_CHARACTERS):
-            held += text[at : at + _BLOCK_CHARACTERS]
-            if len(held) < wanted:
-                continue
-            held = _without_surrogates(held)
-            cut = last_safe_cut(held) or 0
-            if cut:
-                yield held[:cut]
-                held = held[cut:]
-            # Without a safe place the next look is twice as far on, so that looking does not cost the square.
-            wanted = _BLOCK_CHARACTERS if cut else 2 * len(held)
-    yield held
-
-
-def _without_surrogates(text: str) -> str:
-    """`text` with pairs joined and lone surrogates replaced, but for one at the end whose other half may follow."""
-    if _SURROGATE.search(text) is None:
-        return text
-    end = len(text) - ("\ud800" <= text[-1] < "\udc00")
-    return text[:end].encode("utf-16", "surrogatepass").decode("utf-16", "replace") + text[end:]
 
 
 def _fill(template: Template, ids: list[int]) -> Iterator[int]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from merganser import _core
+from merganser.engines import engine_splits, named_split
 from merganser.errors import TrainingError
 from merganser.spec import AddedToken, BytePairModel, Spec, Split, Vocabulary, pack, unpack
-from merganser.tokenizer import Tokenizer, checked_threads, engine_splits, named_split
+from merganser.tokenizer import Tokenizer, checked_threads
 
 Layout = Literal["tiktoken", "hf"]
 TieBreak = Literal["ids", "first", "lex_max"]

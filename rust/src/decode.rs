@@ -13,6 +13,16 @@ pub enum UnknownIds {
     Skip,
 }
 
+impl From<&str> for UnknownIds {
+    fn from(name: &str) -> Self {
+        match name {
+            "replace" => Self::Replace,
+            "skip" => Self::Skip,
+            _ => Self::Error,
+        }
+    }
+}
+
 /// Where one id's bytes stand in `data`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {

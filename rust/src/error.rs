@@ -19,8 +19,10 @@ pub enum Error {
     InvalidUtf8 { offset: usize, byte: u8 },
     #[error("byte 0x{byte:02X}: expected a token for every byte of the text, found none in this vocabulary")]
     NoByteToken { byte: u8 },
-    #[error("a word without tokens: expected {token:?} in the vocabulary to stand for it, found no such token")]
-    NoUnknownToken { token: String },
+    #[error("{found:?}: expected a token for it, found none, and no unknown token, in this vocabulary")]
+    NoUnknownToken { found: String },
+    #[error("text: expected under 4 GiB, found {size} bytes")]
+    TextTooLong { size: usize },
     #[error("expected an id of this vocabulary, 0 to {max_id}, found {id}")]
     UnknownId { id: i128, max_id: u32 },
     #[error("spec: {0}")]

@@ -20,7 +20,11 @@ pub mod split;
 
 // What meets foreign ids, offsets and bytes must not be able to index out of bounds.
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+pub mod chain;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod decode;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+pub mod models;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod normalize;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]

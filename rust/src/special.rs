@@ -70,20 +70,30 @@ impl Matcher {
         Some(longest)
     }
 
-    /// The matches in `text`, in order, not overlapping.
+    /// The matches in `text`, in order.
     pub fn find<'m>(&'m self, text: &'m str) -> impl Iterator<Item = Found> + 'm {
+        self.find_allowed(text, |_| true)
+    }
+
+    /// The matches in `text` of the tokens that `is_allowed` lets pass, in order. The text of another one's match is not
+    /// searched again. A match may begin in white space that the one before has taken.
+    pub fn find_allowed<'m>(
+        &'m self,
+        text: &'m str,
+        is_allowed: impl Fn(&AddedToken) -> bool + 'm,
+    ) -> impl Iterator<Item = Found> + 'm {
         let mut free_from = 0;
         self.automaton.iter().flat_map(move |automaton| automaton.find_iter(text)).filter_map(move |found| {
-            let token = self.tokens.get(found.pattern().as_usize())?;
+            let token = self.tokens.get(found.pattern().as_usize()).filter(|token| is_allowed(token))?;
             let (before, after) = (text.get(..found.start())?, text.get(found.end()..)?);
             if token.single_word && (before.ends_with(is_word_character) || after.starts_with(is_word_character)) {
                 return None;
             }
             // White space that the token before has taken is not there to be taken again.
-            let start = if token.lstrip { before.trim_end().len() } else { found.start() }.max(free_from);
+            let start = if token.lstrip { before.trim_end().len().max(free_from) } else { found.start() };
             let end = if token.rstrip { text.len() - after.trim_start().len() } else { found.end() };
             free_from = end;
-            Some(Found { id: token.id, start, end })
+            (start <= end).then_some(Found { id: token.id, start, end })
         })
     }
 }

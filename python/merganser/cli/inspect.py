@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from heapq import nlargest
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,13 +11,30 @@ import typer
 from merganser.cli import options, showing
 from merganser.cli.reading import Documents, naming
 from merganser.errors import TextError
-from merganser.spec import ByteLevel, Normalizer, Split, Template
+from merganser.spec import (
+    ByteLevel,
+    BytePairModel,
+    CharacterPairModel,
+    Normalizer,
+    Split,
+    Template,
+    UnigramModel,
+    WordLevelModel,
+    WordPieceModel,
+)
 
 if TYPE_CHECKING:
     from merganser import Token, Tokenizer
 
 _NUM_LONGEST = 5
 _NUM_LISTED = 8
+_FAMILIES = {
+    BytePairModel: "byte-level BPE",
+    CharacterPairModel: "BPE",
+    UnigramModel: "Unigram",
+    WordPieceModel: "WordPiece",
+    WordLevelModel: "WordLevel",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +51,7 @@ class Inspection:
 
     name: str | None
     family: str
-    semantics: str
+    semantics: str | None
     ignore_merges: bool
     tie_break: str | None
     n_vocab: int
@@ -45,6 +62,7 @@ class Inspection:
     special_tokens: dict[str, int]
     added_tokens: dict[str, int]
     template: Template | None
+    pipeline: dict[str, str]
     certificate: dict[str, str]
     fingerprint: str
     longest_tokens: tuple[LongToken, ...]
@@ -151,18 +169,23 @@ def inspect_tokenizer(tokenizer: Tokenizer) -> Inspection:
     longest = nlargest(_NUM_LONGEST, range(len(lengths)), key=lambda id: (lengths[id], -id))
     return Inspection(
         name=spec.name,
-        family="byte-level BPE",
-        semantics=model.semantics,
-        ignore_merges=model.ignore_merges,
+        family=_FAMILIES[type(model)],
+        semantics=model.semantics if isinstance(model, BytePairModel) else None,
+        ignore_merges=isinstance(model, BytePairModel | CharacterPairModel) and model.ignore_merges,
         tie_break=spec.tie_break,
         n_vocab=tokenizer.n_vocab,
         num_tokens=len(model.vocabulary),
-        num_merges=len(model.merges) // 8,
+        num_merges=len(model.merges) // 8 if isinstance(model, BytePairModel | CharacterPairModel) else 0,
         normalizers=spec.normalizers,
         splits=spec.splits,
         special_tokens=dict(spec.special_tokens),
         added_tokens={token.content: token.id for token in spec.added_tokens if not token.special},
         template=spec.template,
+        pipeline={}
+        if spec.pipeline is None
+        else {
+            field.name: repr(value) for field in fields(spec.pipeline) if (value := getattr(spec.pipeline, field.name))
+        },
         certificate=tokenizer.certificate(),
         fingerprint=tokenizer.fingerprint(),
         longest_tokens=tuple(LongToken(id=id, bytes=tokenizer.id_to_token(id)) for id in longest),
@@ -170,19 +193,21 @@ def inspect_tokenizer(tokenizer: Tokenizer) -> Inspection:
 
 
 def _show_tokenizer(found: Inspection) -> None:
-    semantics = f"{found.semantics} semantics" + (", whole pieces first" if found.ignore_merges else "")
+    how = [found.family, f"{found.semantics} semantics" if found.semantics else "tokens as they are spelled"]
+    how += ["whole pieces first"] if found.ignore_merges else []
     sizes = [showing.number(found.num_tokens, "token"), showing.number(len(found.special_tokens), "special token")]
     if found.num_merges:
         sizes.insert(1, showing.number(found.num_merges, "merge"))
+    parts = found.template.single if found.template else ()
+    template = [] if found.pipeline else [("template", " ".join(part.name for part in parts) or "none")]
     facts = [
         ("name", found.name or "none"),
-        ("family", f"{found.family}, {semantics}"),
+        ("family", ", ".join(how)),
         ("vocabulary", f"{', '.join(sizes)}; ids 0 to {found.n_vocab - 1}"),
-        ("normalizers", ", ".join(normalizer.form for normalizer in found.normalizers) or "none"),
-        ("split", "\n".join(map(_split, found.splits)) or "none"),
+        *(_around(found) if not found.pipeline else found.pipeline.items()),
         ("special", _listed(found.special_tokens)),
         ("added", _listed(found.added_tokens)),
-        ("template", " ".join(part.name for part in found.template.single) if found.template else "none"),
+        *template,
         ("tie-break", found.tie_break or "not known"),
         (
             "runs",
@@ -193,6 +218,13 @@ def _show_tokenizer(found: Inspection) -> None:
     showing.facts(facts)
     showing.write("")
     showing.table(("id", "bytes", "longest tokens"), [_long(token.id, token.bytes) for token in found.longest_tokens])
+
+
+def _around(found: Inspection) -> list[tuple[str, str]]:
+    return [
+        ("normalizers", ", ".join(normalizer.form for normalizer in found.normalizers) or "none"),
+        ("split", "\n".join(map(_split, found.splits)) or "none"),
+    ]
 
 
 def _long(id: int, token: bytes) -> tuple[str, str, str]:

@@ -219,7 +219,7 @@ class GPT4Tokenizer:
     @cached_property
     def merges(self) -> dict[Pair, int]:
         """The merges that the ranks stand for: which two ids become which. Worked out when first asked for."""
-        ranks = ranks_of(self._tokenizer.spec.model)
+        ranks = ranks_of(self._tokenizer.spec.byte_pairs)
         return {(ranks[left], ranks[right]): ranks[left + right] for left, right in merges_of_ranks(ranks)}
 
     @cached_property
@@ -327,7 +327,7 @@ def _pattern(spec: Spec) -> str:
 
 
 def _merges(spec: Spec) -> dict[Pair, int]:
-    ids = unpack(spec.model.merges)
+    ids = unpack(spec.byte_pairs.merges)
     return {pair: id for id, pair in enumerate(zip(ids[::2], ids[1::2], strict=True), start=256)}
 
 

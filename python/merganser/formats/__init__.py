@@ -37,7 +37,8 @@ def read(
     if (pair := gpt2.pair_at(path)) is not None:
         return _read_pair(pair, split=split, special_tokens=special_tokens)
     if path.is_dir():
-        path = _tokenizer_json_in(path)
+        _refuse_arguments(path, split, special_tokens, what="a tokenizer.json or vocab.txt")
+        return huggingface.read_folder(path)
     data = files.read_bytes(path)
     if minbpe.looks_like_minbpe(data):
         _refuse_arguments(path, split, special_tokens, what="a minbpe model")
@@ -46,6 +47,9 @@ def read(
     if data.lstrip()[:1] == b"{":
         _refuse_arguments(path, split, special_tokens, what="a tokenizer.json")
         return huggingface.from_json(strict_json.parse(data, path))
+    if huggingface.bert.looks_like_vocab(data):
+        _refuse_arguments(path, split, special_tokens, what="a vocab.txt")
+        return huggingface.read_vocab(path)
     if not tiktoken.looks_like_tiktoken(data):
         raise FormatError(f"{path}: expected {_KNOWN}, found {_first_line(data)}")
     name = tiktoken.published_name_of(data)
@@ -69,15 +73,6 @@ def _refuse_arguments(path: Path, split: Split | None, special_tokens: Mapping[s
     if split is not None or special_tokens is not None:
         hint = "these are for `.tiktoken` files; leave them out"
         raise FormatError(f"{path}: expected no split= and special_tokens=, for {what} has them", hint=hint)
-
-
-def _tokenizer_json_in(folder: Path) -> Path:
-    path = folder / "tokenizer.json"
-    if path.exists():
-        return path
-    names = files.names_in(folder)
-    found = ", ".join(names[:8]) + (", …" if len(names) > 8 else "") or "nothing"
-    raise FormatError(f"{folder}: expected a tokenizer.json in this folder, found {found}")
 
 
 def _first_line(data: bytes) -> str:

@@ -25,6 +25,22 @@ _BEGINNINGS = (
 )
 
 
+def checked_path(path: str | Path) -> Path:
+    """`path`, if a file can have that name.
+
+    Raises `StorageError` where none can.
+    """
+    path = Path(path)
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        found = error.strerror if isinstance(error, OSError) else error
+        raise StorageError(f"{str(path)!r}: expected a path that can be looked at, found: {found}") from error
+    return path
+
+
 def read_bytes(path: Path) -> bytes:
     """The contents of the file at `path`.
 

@@ -193,7 +193,7 @@ def to_texts(spec: Spec) -> tuple[str, str]:
     if spec.normalizers:
         raise _refuse(f"no normalizer, found {spec.normalizers[0].form}")
     id_by_name: dict[str, int] = {}
-    for id, token in spec.model.vocabulary.items():
+    for id, token in spec.byte_pairs.vocabulary.items():
         if not token or (first := id_by_name.setdefault(byte_alphabet.spell(token), id)) != id:
             raise _refuse(f"tokens of a byte or more, each once, found {token!r} as {id}")
     for added in spec.added_tokens:
@@ -202,7 +202,9 @@ def to_texts(spec: Spec) -> tuple[str, str]:
         if added.content.encode(errors="ignore").decode() != added.content:
             raise _refuse(f"tokens of Unicode text, found {added.content!r}")
     ids = dict(sorted(id_by_name.items(), key=lambda item: item[1]))
-    lines = [f"{byte_alphabet.spell(left)} {byte_alphabet.spell(right)}\n" for left, right in merges_of(spec.model)]
+    lines = [
+        f"{byte_alphabet.spell(left)} {byte_alphabet.spell(right)}\n" for left, right in merges_of(spec.byte_pairs)
+    ]
     return json.dumps(ids), "".join([f"{_VERSION_LINE}\n", *lines])
 
 

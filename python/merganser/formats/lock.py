@@ -10,16 +10,16 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from merganser.errors import FormatError
 from merganser.formats import files, strict_json
 from merganser.formats.coverage import matches_every_character
 from merganser.formats.dialects import oniguruma_from_rust
 from merganser.formats.strict_json import Node
-from merganser.spec import AddedToken, ByteLevel, BytePairModel, Spec, Split, Template, pack
+from merganser.spec import AddedToken, ByteLevel, BytePairModel, Model, Spec, Split, Template, pack
 
 NAME = "tokenizer.lock.json"
 VERSION = 1
@@ -68,7 +68,7 @@ def make(spec: Spec, encode: Encode, unicode_versions: tuple[str, str], *, origi
     names = [split.name for split in known.splits if isinstance(split, Split) and split.name is not None]
     return Lock(
         fingerprint=fingerprint(spec),
-        semantics=spec.model.semantics,
+        semantics=spec.model.semantics if isinstance(spec.model, BytePairModel) else type(spec.model).__name__,
         tie_break=known.tie_break,
         split=names[0] if len(names) == 1 else None,
         unicode_versions=unicode_versions,
@@ -163,7 +163,10 @@ def fingerprint(spec: Spec) -> str:
 
 def _fields(spec: Spec) -> Iterator[tuple[str, bytes]]:
     """What counts, as bytes; what has its default is left out, so that a new field changes no old fingerprint."""
-    yield from _model_fields(spec.model)
+    if isinstance(spec.model, BytePairModel):
+        yield from _model_fields(spec.model)
+    else:
+        yield from _spelled_model_fields(spec.model)
     for split in spec.splits:
         yield from _split_fields(split)
     for normalizer in spec.normalizers:
@@ -172,6 +175,9 @@ def _fields(spec: Spec) -> Iterator[tuple[str, bytes]]:
         yield "added_token", _added_token(token)
     if spec.template is not None:
         yield "template", _template(spec.template)
+    for name in ("pipeline", "truncation", "padding"):
+        if (value := getattr(spec, name)) is not None:
+            yield name, _told(value)
 
 
 def _model_fields(model: BytePairModel) -> Iterator[tuple[str, bytes]]:
@@ -186,6 +192,28 @@ def _model_fields(model: BytePairModel) -> Iterator[tuple[str, bytes]]:
         yield "merges", model.merges
         if model.ignore_merges:
             yield "ignore_merges", b"1"
+
+
+def _spelled_model_fields(model: Model) -> Iterator[tuple[str, bytes]]:
+    yield "model", type(model).__name__.encode()
+    yield "tokens", model.vocabulary.data
+    yield "ends", model.vocabulary.ends
+    yield "ids", model.vocabulary.ids
+    for field in fields(model):
+        value = getattr(model, field.name)
+        if field.name != "vocabulary" and value != field.default:
+            yield field.name, value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
+def _told(value: object) -> bytes:
+    """A nest of dataclasses, tuples and plain values, as bytes that tell all of it."""
+
+    def plain(value: object) -> object:
+        if is_dataclass(value):
+            return {type(value).__name__: {field.name: plain(getattr(value, field.name)) for field in fields(value)}}
+        return [plain(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value
+
+    return json.dumps(plain(value), sort_keys=True).encode()
 
 
 def _split_fields(split: Split | ByteLevel) -> Iterator[tuple[str, bytes]]:

@@ -145,7 +145,7 @@ def to_text(spec: Spec) -> str:
     """The text of the `.model`."""
     if spec.normalizers:
         raise _refuse(f"no normalizer, found {spec.normalizers[0].form}")
-    merges = _merges(spec.model)
+    merges = _merges(spec.byte_pairs)
     special_tokens = list(_special_tokens(spec.added_tokens, first_id=_NUM_BYTES + len(merges)))
     lines = [_VERSION, _pattern(spec.splits), str(len(special_tokens)), *special_tokens]
     return "\n".join([*lines, *(f"{left} {right}" for left, right in merges)]) + "\n"

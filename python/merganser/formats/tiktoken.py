@@ -146,7 +146,7 @@ def write(spec: Spec, path: Path) -> tuple[str, ...]:
 
     Raises `FormatError` where tokens and ids do not fit the format, and `StorageError` where `path` cannot be written.
     """
-    ranks = _mergeable_ranks(spec.model)
+    ranks = _mergeable_ranks(spec.byte_pairs)
     lines = (b"%s %d\n" % (binascii.b2a_base64(token, newline=False), rank) for token, rank in ranks.items())
     files.write_atomically(path, b"".join(lines))
     return tuple(_left_out(spec, ranks))
@@ -157,8 +157,12 @@ def encoding_arguments(spec: Spec) -> EncodingArguments:
 
     Raises `FormatError` where tiktoken has no equal.
     """
-    ranks = _mergeable_ranks(spec.model)
-    for difference in (_normalizer_difference(spec), _added_difference(spec), _merges_difference(spec.model, ranks)):
+    ranks = _mergeable_ranks(spec.byte_pairs)
+    for difference in (
+        _normalizer_difference(spec),
+        _added_difference(spec),
+        _merges_difference(spec.byte_pairs, ranks),
+    ):
         if difference is not None:
             raise FormatError(f"tiktoken: expected a tokenizer that it can hold, found {difference}")
     return EncodingArguments(
@@ -190,7 +194,7 @@ def _left_out(spec: Spec, ranks: Mapping[bytes, int]) -> Iterator[str]:
     for what, steps in (("split", spec.splits), ("normalizer", spec.normalizers), ("template", spec.template)):
         if steps:
             yield f"`tiktoken` files hold no {what}: left out"
-    if (difference := _merges_difference(spec.model, ranks)) is not None:
+    if (difference := _merges_difference(spec.byte_pairs, ranks)) is not None:
         yield f"`tiktoken` merges by rank, which may give other ids: {difference}"
 
 

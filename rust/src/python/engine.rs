@@ -12,15 +12,46 @@ use super::convert::{
 use super::errors::guarded;
 use super::threads::{Polling, batch, threads};
 use crate::bpe::encode::{Bpe, Scratch};
+use crate::chain::Forbidden;
 use crate::decode::UnknownIds;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pieces::{Added, Pipeline};
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
 /// The added tokens that one call looks for.
 #[pyclass(frozen)]
-pub(super) struct Allowed(pub(super) Added);
+pub(super) struct Allowed(AllowedBy);
+
+/// What an engine or a chain has prepared.
+enum AllowedBy {
+    Engine(Added),
+    Chain(Forbidden),
+}
+
+impl Allowed {
+    pub(super) fn by_engine(&self, py: Python<'_>) -> PyResult<&Added> {
+        guarded(py, || match &self.0 {
+            AllowedBy::Engine(added) => Ok(added),
+            AllowedBy::Chain(_) => Err(Error::Spec("allowed: expected what this engine allows".into())),
+        })
+    }
+
+    pub(super) fn by_chain(&self) -> Option<&Forbidden> {
+        match &self.0 {
+            AllowedBy::Chain(forbidden) => Some(forbidden),
+            AllowedBy::Engine(_) => None,
+        }
+    }
+}
+
+pub(super) fn allowed_by_engine(added: Added) -> Allowed {
+    Allowed(AllowedBy::Engine(added))
+}
+
+pub(super) fn allowed_by_chain(forbidden: Forbidden) -> Allowed {
+    Allowed(AllowedBy::Chain(forbidden))
+}
 
 #[pyclass(frozen)]
 pub(super) struct Engine {
@@ -63,9 +94,10 @@ impl Engine {
 
     /// What to look for: every added token that is not special, and the special ones of these names (None: all).
     fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
-        guarded(py, || match &names {
-            None => self.tokenizer.allow(|_| true).map(Allowed),
-            Some(names) => self.tokenizer.allow(|content| names.iter().any(|name| name == content)).map(Allowed),
+        guarded(py, || {
+            let is_allowed =
+                |content: &str| names.as_ref().is_none_or(|names| names.iter().any(|name| name == content));
+            self.tokenizer.allow(is_allowed).map(|added| Allowed(AllowedBy::Engine(added)))
         })
     }
 
@@ -134,7 +166,8 @@ impl Engine {
         unit: &str,
     ) -> PyResult<Vec<Token<'py>>> {
         let text = text_of(text, replace)?;
-        let mut spans = guarded(py, || py.detach(|| self.tokenizer.spans(&text, &allowed.0)))?;
+        let allowed = allowed.by_engine(py)?;
+        let mut spans = guarded(py, || py.detach(|| self.tokenizer.spans(&text, allowed)))?;
         in_units(&text, &mut spans, unit);
         let token = |id| PyBytes::new(py, self.tokenizer.decoder().token(id).unwrap_or_default());
         Ok(spans.into_iter().map(|span| (span.id, token(span.id), span.start, span.end)).collect())
@@ -149,14 +182,16 @@ impl Engine {
         replace: (bool, bool),
     ) -> PyResult<Vec<Bound<'py, PyString>>> {
         let text = text_of(text, replace)?;
-        let pieces = guarded(py, || py.detach(|| self.tokenizer.pieces(&text, &allowed.0)))?;
+        let allowed = allowed.by_engine(py)?;
+        let pieces = guarded(py, || py.detach(|| self.tokenizer.pieces(&text, allowed)))?;
         Ok(pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())).collect())
     }
 
     /// The last place, in characters, where `text` may be cut and encoded in two, whatever text follows.
     fn last_safe_cut(&self, py: Python<'_>, text: &Bound<'_, PyString>, allowed: &Allowed) -> PyResult<Option<usize>> {
         let text = text_of(text.as_any(), (false, true))?;
-        let cut = guarded(py, || Ok(self.tokenizer.last_safe_cut(&text, &allowed.0)))?;
+        let allowed = allowed.by_engine(py)?;
+        let cut = guarded(py, || Ok(self.tokenizer.last_safe_cut(&text, allowed)))?;
         Ok(cut.and_then(|cut| text.get(..cut)).map(|before| before.chars().count()))
     }
 
@@ -231,15 +266,16 @@ impl Engine {
         num_threads: usize,
     ) -> PyResult<Vec<u32>> {
         let text = text_of(text, replace)?;
+        let added = allowed.by_engine(py)?;
         if num_threads > 1 && text.len() > PART_BYTES {
-            let parts = self.tokenizer.safe_parts(&text, &allowed.0, PART_BYTES);
+            let parts = self.tokenizer.safe_parts(&text, added, PART_BYTES);
             return Ok(self.lists(py, &parts, allowed, Some(num_threads), |_| String::new())?.concat());
         }
         let mut ids = Vec::new();
         if text.len() < SHORT_BYTES {
             return guarded(py, || {
                 self.tokenizer.with_scratch(|scratch| {
-                    self.tokenizer.encode_into(&text, &allowed.0, scratch, &mut ids, &mut || true)
+                    self.tokenizer.encode_into(&text, added, scratch, &mut ids, &mut || true)
                 })?;
                 Ok(ids)
             });
@@ -249,9 +285,8 @@ impl Engine {
         let mut go_on = || polling.go_on();
         let done = guarded(py, || {
             py.detach(|| {
-                self.tokenizer.with_scratch(|scratch| {
-                    self.tokenizer.encode_into(&text, &allowed.0, scratch, &mut ids, &mut go_on)
-                })
+                self.tokenizer
+                    .with_scratch(|scratch| self.tokenizer.encode_into(&text, added, scratch, &mut ids, &mut go_on))
             })
         });
         polling.raise()?;
@@ -267,10 +302,11 @@ impl Engine {
         num_threads: Option<usize>,
         name: impl Fn(usize) -> String,
     ) -> PyResult<Vec<Vec<u32>>> {
+        let added = allowed.by_engine(py)?;
         self.tokenizer.with_scratches(threads(num_threads, texts.len()), |scratches| {
             batch(py, texts, name, scratches, |_, text, scratch, go_on| {
                 let mut ids = Vec::new();
-                self.tokenizer.encode_into(text, &allowed.0, scratch, &mut ids, go_on).map(|()| ids)
+                self.tokenizer.encode_into(text, added, scratch, &mut ids, go_on).map(|()| ids)
             })
         })
     }
@@ -282,11 +318,7 @@ impl Engine {
         unknown_ids: &str,
         skip_special_tokens: bool,
     ) -> PyResult<Vec<u8>> {
-        let unknown = match unknown_ids {
-            "replace" => UnknownIds::Replace,
-            "skip" => UnknownIds::Skip,
-            _ => UnknownIds::Error,
-        };
+        let unknown: UnknownIds = unknown_ids.into();
         let max_id = self.tokenizer.decoder().num_ids().saturating_sub(1) as u32;
         let ids = ids_of(ids, max_id, unknown)?;
         guarded(py, || {

@@ -25,7 +25,8 @@ pub(super) fn raise(py: Python<'_>, error: &Error, place: &str) -> PyErr {
         | Error::Unmatched { .. }
         | Error::InvalidUtf8 { .. }
         | Error::NoByteToken { .. }
-        | Error::NoUnknownToken { .. } => "TextError",
+        | Error::NoUnknownToken { .. }
+        | Error::TextTooLong { .. } => "TextError",
         Error::UnknownId { .. } => "TokenIdError",
         Error::Training(_) => "TrainingError",
         Error::Interrupted => "InternalError",

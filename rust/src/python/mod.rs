@@ -1,8 +1,10 @@
 //! The Python module `merganser._core`: translates, and decides nothing.
 //!
-//! `engine` encodes and decodes, `wordpiece` encodes BERT's way, `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
+//! `engine` encodes and decodes, `chain` does so for every component of tokenizer.json, `wordpiece` encodes BERT's way,
+//! `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
 //! `convert` takes values in and gives them out, `errors` makes exceptions of errors and of panics.
 
+mod chain;
 mod convert;
 mod engine;
 mod errors;
@@ -14,6 +16,7 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 
+use chain::Chain;
 use engine::{Allowed, Engine};
 use training::PieceCounter;
 use wordpiece::WordPiece;
@@ -24,7 +27,7 @@ const PART_BYTES: usize = 256 << 10;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Allowed, Engine, PieceCounter, WordPiece, patterns, unicode_version};
+    use super::{Allowed, Chain, Engine, PieceCounter, WordPiece, patterns, unicode_version};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

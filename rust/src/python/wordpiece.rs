@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use super::PART_BYTES;
 use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, text_of, texts_of, unpack};
-use super::engine::Allowed;
+use super::engine::{Allowed, allowed_by_engine};
 use super::errors::guarded;
 use super::threads::{Polling, batch, threads};
 use crate::vocabulary::Vocabulary;
@@ -50,8 +50,8 @@ impl WordPiece {
     /// What to look for: every added token that is not special, and the special ones of these names (None: all).
     fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
         guarded(py, || match &names {
-            None => self.model.allow(|_| true).map(Allowed),
-            Some(names) => self.model.allow(|content| names.iter().any(|name| name == content)).map(Allowed),
+            None => self.model.allow(|_| true).map(allowed_by_engine),
+            Some(names) => self.model.allow(|content| names.iter().any(|name| name == content)).map(allowed_by_engine),
         })
     }
 
@@ -146,8 +146,9 @@ impl WordPiece {
         work: impl FnOnce(&[u32]) -> T,
     ) -> PyResult<T> {
         let text = text_of(text, replace)?;
+        let added = allowed.by_engine(py)?;
         if num_threads > 1 && text.len() > PART_BYTES {
-            let parts = self.model.safe_parts(&text, &allowed.0, PART_BYTES);
+            let parts = self.model.safe_parts(&text, added, PART_BYTES);
             return Ok(work(&self.lists(py, &parts, allowed, Some(num_threads), |_| String::new())?.concat()));
         }
         self.model.with_scratches(1, |scratches| {
@@ -155,11 +156,11 @@ impl WordPiece {
             let scratch = scratches.first_mut().unwrap_or(&mut other);
             let mut ids = scratch.take_ids();
             if text.len() < SHORT_BYTES {
-                guarded(py, || self.model.encode_into(&text, &allowed.0, scratch, &mut ids, &mut || true))?;
+                guarded(py, || self.model.encode_into(&text, added, scratch, &mut ids, &mut || true))?;
             } else {
                 let mut polling = Polling::new();
                 let mut go_on = || polling.go_on();
-                let mut encode = || self.model.encode_into(&text, &allowed.0, scratch, &mut ids, &mut go_on);
+                let mut encode = || self.model.encode_into(&text, added, scratch, &mut ids, &mut go_on);
                 let done = guarded(py, || py.detach(&mut encode));
                 polling.raise()?;
                 done?;
@@ -179,10 +180,11 @@ impl WordPiece {
         num_threads: Option<usize>,
         name: impl Fn(usize) -> String,
     ) -> PyResult<Vec<Vec<u32>>> {
+        let added = allowed.by_engine(py)?;
         self.model.with_scratches(threads(num_threads, texts.len()), |scratches| {
             batch(py, texts, name, scratches, |_, text, scratch, go_on| {
                 let mut ids = Vec::new();
-                self.model.encode_into(text, &allowed.0, scratch, &mut ids, go_on).map(|()| ids)
+                self.model.encode_into(text, added, scratch, &mut ids, go_on).map(|()| ids)
             })
         })
     }

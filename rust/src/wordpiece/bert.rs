@@ -2,17 +2,14 @@
 //!
 //! The rules and their order are Hugging Face's (`tokenizers` 0.23: BertNormalizer, then BertPreTokenizer): drop control
 //! characters, put spaces around ideographs, decompose and drop accents, lowercase; then cut at white space and around
-//! punctuation. So are the tables: `unicode_categories` (Unicode 8) and `unicode-normalization-alignments` (Unicode 9).
+//! punctuation. The tables are those of `chain::unicode`.
 //!
 //! `normalize` and `words` say it plainly. `Actions` says what becomes of one character alone, so that a scan needs one
 //! look-up a character: see `actions_equal_the_plain_rules`.
 
 use std::sync::OnceLock;
 
-use unicode_categories::UnicodeCategories;
-use unicode_normalization_alignments::UnicodeNormalization;
-use unicode_normalization_alignments::char::canonical_combining_class;
-
+use crate::chain::unicode::{Form, class, is_control, is_nonspacing, is_punctuation};
 use crate::split::Span;
 
 /// BertNormalizer's options. Where `strip_accents` is not said, it is what `lowercase` is.
@@ -44,7 +41,8 @@ impl Bert {
             }
         }
         if self.strip_accents {
-            cleaned = cleaned.nfd().map(|(character, _)| character).filter(|c| !c.is_mark_nonspacing()).collect();
+            let decomposed = Form { is_compatible: false, is_composed: false }.of(&cleaned);
+            cleaned = decomposed.into_iter().map(|(part, _)| part).filter(|&part| !is_nonspacing(part)).collect();
         }
         if self.lowercase {
             cleaned = cleaned.chars().flat_map(char::to_lowercase).collect();
@@ -92,15 +90,7 @@ pub fn words(text: &str) -> Vec<Span> {
 }
 
 fn is_dropped(character: char) -> bool {
-    match character {
-        '\t' | '\n' | '\r' => false,
-        '\0' | '\u{FFFD}' => true,
-        _ => character.is_other(),
-    }
-}
-
-fn is_punctuation(character: char) -> bool {
-    character.is_ascii_punctuation() || character.is_punctuation()
+    character == '\0' || character == '\u{FFFD}' || is_control(character)
 }
 
 /// Google's ranges, with Hugging Face's slip: 2B820 to 2B91F are not among them.
@@ -198,7 +188,6 @@ impl Block {
 fn pack(bert: Bert, character: char, long: &mut Vec<u8>) -> u64 {
     let mut text = [0; 4];
     let normalized = bert.normalize(character.encode_utf8(&mut text));
-    let moves = |c: char| canonical_combining_class(c) != 0;
     let is_ideograph = bert.handle_chinese_chars && is_ideograph(character);
     let mut words = words(&normalized).into_iter();
     let (word, has_more) = (words.next(), words.next().is_some());
@@ -207,7 +196,7 @@ fn pack(bert: Bert, character: char, long: &mut Vec<u8>) -> u64 {
     let is_alone = is_ideograph || normalized.chars().all(is_punctuation);
     let kind = if normalized.is_empty() {
         LETTERS
-    } else if bert.strip_accents && normalized.chars().any(moves) || has_more {
+    } else if bert.strip_accents && normalized.chars().any(|part| class(part) != 0) || has_more {
         NEIGHBOURS
     } else if word.is_none() {
         SPACE

@@ -31,7 +31,6 @@ pub struct Longest {
     pops: Vec<u32>,
     continuing: u32,
     unknown: Option<u32>,
-    unknown_token: String,
     max_characters: usize,
 }
 
@@ -134,7 +133,6 @@ impl Longest {
             pops: Vec::new(),
             continuing,
             unknown: vocabulary.find(unknown_token.as_bytes()).map(|(_, id)| id),
-            unknown_token: unknown_token.to_owned(),
             max_characters,
         };
         longest.link(&nodes)?;
@@ -196,8 +194,8 @@ impl Longest {
             return Ok(());
         }
         ids.truncate(before);
-        let missing = || Error::NoUnknownToken { token: self.unknown_token.clone() };
-        ids.push(self.unknown.ok_or_else(missing)?);
+        let start = String::from_utf8_lossy(word).chars().take(16).collect();
+        ids.push(self.unknown.ok_or(Error::NoUnknownToken { found: start })?);
         Ok(())
     }
 
@@ -312,6 +310,6 @@ mod tests {
         let longest = Longest::new(&vocabulary(&["a".into()]), "##", "[UNK]", 100).expect("a small vocabulary");
         let mut ids = Vec::new();
         assert_eq!(longest.encode_into(b"a", &mut ids), Ok(()));
-        assert_eq!(longest.encode_into(b"b", &mut ids), Err(Error::NoUnknownToken { token: "[UNK]".into() }));
+        assert_eq!(longest.encode_into(b"b", &mut ids), Err(Error::NoUnknownToken { found: "b".into() }));
     }
 }

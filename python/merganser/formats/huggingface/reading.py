@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal, TypeVar
 
 from merganser.errors import FormatError
 from merganser.formats import files, strict_json
-from merganser.formats.huggingface.vocabulary import read_model
+from merganser.formats.huggingface import byte_level, components, models
+from merganser.formats.huggingface.table import PLACES
 from merganser.formats.strict_json import MAX_U32, Node
-from merganser.spec import AddedToken, ByteLevel, Normalizer, Spec, Split, Template, TemplatePart
+from merganser.spec import AddedToken, BytePairModel, Model, Padding, Pipeline, Spec, Truncation
 
-_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-_LATER = "the parts that other models use come with a later version"
-_COMPONENTS = ("added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+T = TypeVar("T")
+
 _FLAGS = ("special", "normalized", "single_word", "lstrip", "rstrip")
+_STRATEGIES: dict[str, Literal["longest_first", "only_first", "only_second"]] = {
+    "LongestFirst": "longest_first",
+    "OnlyFirst": "only_first",
+    "OnlySecond": "only_second",
+}
+_SIDES: dict[str, Literal["left", "right"]] = {"Left": "left", "Right": "right"}
 
 
 def read(path: Path) -> Spec:
@@ -27,42 +36,65 @@ def read(path: Path) -> Spec:
     return from_json(strict_json.parse(data, path))
 
 
-def from_json(root: Node) -> Spec:
-    """The Spec that a parsed tokenizer.json holds."""
-    try:
-        return _read_components(root)
-    except RecursionError as error:
-        raise FormatError(f"{root.file}: expected components of moderate depth, found a deep nest") from error
+def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -> Spec:
+    """The Spec that a parsed tokenizer.json holds: byte-level BPE without a pipeline, whatever else with one.
 
-
-def _read_components(root: Node) -> Spec:
+    `later` are tokens that are added to those of the file, with the ids that they ought to have.
+    """
     if "model" not in root.object():
-        hint = "a vocab.json needs its merges too: convert both to a tokenizer.json with transformers"
+        hint = "a vocab.json needs its merges.txt beside it, or a tokenizer.json"
         raise root.error(
             "the keys of a tokenizer.json, `model` among them", hint=hint if len(root.object()) > 99 else None
         )
-    top = root.members("model", optional=("version", "truncation", "padding", *_COMPONENTS))
+    top = root.members("model", optional=("version", "truncation", "padding", "added_tokens", *PLACES))
     _check_version(top["version"])
-    for key in ("truncation", "padding"):
-        if top[key].value is not None:
-            raise top[key].error("null", hint=f"a Spec holds no {key}: set it to null, and ask for it when encoding")
-    added_tokens = _read_added_tokens(top["added_tokens"])
-    template, offsets = _read_post_processor(top["post_processor"])
-    spec = Spec(
-        model=read_model(top["model"], added_tokens),
-        normalizers=tuple(_read_normalizers(top["normalizer"])),
-        splits=_read_splits(top["pre_tokenizer"]),
-        added_tokens=tuple(token for _, token in added_tokens),
-        template=template,
-        offsets=offsets,
-    )
-    _check_decoder(top["decoder"])
-    return spec
+    truncation, padding = _read_truncation(top["truncation"]), _read_padding(top["padding"])
+    nodes = _read_added_tokens(top["added_tokens"])
+    pipeline = Pipeline(**{place: components.read(top[place], place) for place in PLACES})
+    _check_post_processor(top["post_processor"], pipeline)
+    around = byte_level.around(pipeline)
+    ids, make_model = _read_model(top["model"], is_byte_level=around is not None)
+    added = _with_later([token for _, token in nodes], later, ids, _check_ids(ids, nodes))
+    model = make_model(added)
+    if around is None or not isinstance(model, BytePairModel):
+        return Spec(model=model, added_tokens=added, pipeline=pipeline, truncation=truncation, padding=padding)
+    return Spec(model=model, added_tokens=added, truncation=truncation, padding=padding, **around._asdict())
 
 
 def _check_version(version: Node) -> None:
     if version.value not in (None, "1.0"):
         raise version.error('version "1.0"', hint="the file is from another generation of tokenizers")
+
+
+def _check_post_processor(node: Node, pipeline: Pipeline) -> None:
+    try:
+        components.template_of(pipeline.post_processor)
+    except FormatError as error:
+        raise FormatError(f"{node.file}: $.{error}") from error
+
+
+def _read_model(
+    node: Node, *, is_byte_level: bool
+) -> tuple[Mapping[str, int], Callable[[tuple[AddedToken, ...]], Model]]:
+    """The id of each token as it is spelled, and what gives the model beside added tokens: of bytes, where it is."""
+    kind = models.kind_of(node)
+    if kind != "BPE":
+        model, ids = models.read_unigram(node) if kind == "Unigram" else models.read_words(node, kind)
+        return ids, lambda _: model
+    members = models.members_of(node, "BPE")
+    models.check_options(members)
+    ids = models.read_ids(members["vocab"])
+    prefix = members["continuing_subword_prefix"]
+    pairs, used = models.read_merges(members["merges"], ids, "" if prefix.value is None else prefix.string())
+
+    def make(added: tuple[AddedToken, ...]) -> Model:
+        of_bytes = byte_level.model(members, ids, pairs, used, added) if is_byte_level else None
+        return models.character_pairs(members, ids, pairs) if of_bytes is None else of_bytes
+
+    return ids, make
+
+
+# Added tokens
 
 
 def _read_added_tokens(tokens: Node) -> list[tuple[Node, AddedToken]]:
@@ -95,148 +127,82 @@ def _read_added_token(node: Node) -> AddedToken:
     return AddedToken(content=checked["content"].string(), id=checked["id"].u32(), **flags)
 
 
-def _sequence(component: Node, key: str) -> Iterator[Node]:
-    """The steps of a component: none for null, those of a Sequence however nested, or the component itself."""
-    if component.value is not None:
-        yield from _steps(component, key)
+def _check_ids(ids: Mapping[str, int], added: Iterable[tuple[Node, AddedToken]]) -> int:
+    """Hugging Face takes an added token's id from the vocabulary or, where it is not there, the next free one.
+
+    Gives the next.
+    """
+    next_id = len(ids)
+    taken = set(ids.values())
+    for node, token in added:
+        is_new = token.content not in ids
+        given = next_id if is_new else ids[token.content]
+        if token.id != given:
+            why = "the next after $.model.vocab, whatever the file says" if is_new else "that $.model.vocab gives it"
+            hint = "Hugging Face numbers added tokens itself: put this one into $.model.vocab with its id"
+            raise node.at("id", token.id).error(f"{given}, {why}", hint=hint)
+        if is_new and token.id in taken:
+            raise node.at("id", token.id).error("an id that no other token has")
+        next_id = max(next_id, given + 1)
+    return next_id
 
 
-def _steps(component: Node, key: str) -> Iterator[Node]:
-    if component.kind() != "Sequence":
-        yield component
-    else:
-        for step in component.members("type", key)[key].items():
-            yield from _steps(step, key)
+def _with_later(
+    added: list[AddedToken], later: Iterable[tuple[int | None, AddedToken]], ids: Mapping[str, int], next_id: int
+) -> tuple[AddedToken, ...]:
+    """`added` and what is added later: a known token only with its flags, a new one with the id that it gets."""
+    by_content = {token.content: token for token in added}
+    for wanted, token in later:
+        known = by_content.get(token.content)
+        if not token.content or (known is not None and wanted is None):
+            continue
+        id = known.id if known is not None else ids.get(token.content, next_id)
+        next_id = max(next_id, id + 1)
+        if wanted not in (None, id):
+            message = (
+                f"tokenizer_config.json: the token {token.content!r} gets the id {id}, as in transformers, not {wanted}"
+            )
+            warnings.warn(message, stacklevel=2)
+        by_content[token.content] = replace(token, id=id)
+    return tuple(by_content.values())
 
 
-def _read_normalizers(component: Node) -> Iterator[Normalizer]:
-    for step in _sequence(component, "normalizers"):
-        form = step.kind()
-        if form not in _FORMS:
-            raise step.error(f"one of {', '.join(_FORMS)}, Sequence", hint=_LATER)
-        step.members("type")
-        yield Normalizer(form=form)
+# Defaults of `prepare`
 
 
-def _read_splits(component: Node) -> tuple[Split | ByteLevel, ...]:
-    steps: list[Split | ByteLevel] = []
-    for step in _sequence(component, "pretokenizers"):
-        if steps and isinstance(steps[-1], ByteLevel):
-            raise step.error("nothing after ByteLevel", hint=_LATER)
-        if step.kind() == "ByteLevel":
-            steps.append(_read_byte_level(step))
-        elif step.kind() == "Split":
-            steps.append(_read_split(step))
-        else:
-            raise step.error("one of ByteLevel, Split, Sequence", hint=_LATER)
-    if not steps or not isinstance(last := steps[-1], ByteLevel):
-        raise component.error("ByteLevel as the last step", hint="without it tokens are characters, not bytes")
-    # This one only turns bytes into their printable characters; every Spec does.
-    return tuple(steps if last.use_regex or last.add_prefix_space else steps[:-1])
-
-
-def _read_byte_level(component: Node) -> ByteLevel:
-    members = component.members("type", "add_prefix_space", "trim_offsets", optional=["use_regex"])
-    return ByteLevel(
-        add_prefix_space=members["add_prefix_space"].boolean(),
-        trim_offsets=members["trim_offsets"].boolean(),
-        use_regex=members["use_regex"].boolean(default=True),
+def _read_truncation(node: Node) -> Truncation | None:
+    if node.value is None:
+        return None
+    members = node.members("max_length", "strategy", "stride", optional=["direction"])
+    return Truncation(
+        max_length=components.count(members["max_length"]),
+        strategy=_choice(members["strategy"], _STRATEGIES),
+        stride=components.count(members["stride"]),
+        side="right" if members["direction"].value is None else _choice(members["direction"], _SIDES),
     )
 
 
-def _read_split(component: Node) -> Split:
-    members = component.members("type", "pattern", "behavior", "invert")
-    if members["behavior"].string() != "Isolated":
-        raise members["behavior"].error('"Isolated"', hint=_LATER)
-    if members["invert"].boolean():
-        raise members["invert"].error("false", hint=_LATER)
-    kinds = members["pattern"].members(optional=["Regex", "String"])
-    regex, string = (kinds[kind] for kind in ("Regex", "String"))
-    if (regex.value is None) == (string.value is None):
-        raise members["pattern"].error("either Regex or String")
-    pattern = _escape(string.string()) if regex.value is None else regex.string()
-    if not pattern:
-        raise members["pattern"].error("a pattern that is not empty")
-    return Split(pattern=pattern, dialect="oniguruma")
-
-
-def _escape(text: str) -> str:
-    return "".join(f"\\{character}" if character in r"\.+*?()|[]{}^$" else character for character in text)
-
-
-def _read_post_processor(component: Node) -> tuple[Template | None, ByteLevel | None]:
-    template: Template | None = None
-    offsets: ByteLevel | None = None
-    for step in _sequence(component, "processors"):
-        if template is not None or (offsets is not None and step.kind() != "TemplateProcessing"):
-            raise step.error("at most ByteLevel and then TemplateProcessing", hint=_LATER)
-        if step.kind() == "ByteLevel":
-            offsets = _read_byte_level(step)
-        elif step.kind() == "TemplateProcessing":
-            template = _read_template(step)
-        elif step.kind() == "RobertaProcessing":
-            template, offsets = _read_roberta(step)
-        else:
-            raise step.error("one of ByteLevel, TemplateProcessing, RobertaProcessing, Sequence", hint=_LATER)
-    return template, offsets
-
-
-def _read_template(component: Node) -> Template:
-    members = component.members("type", "single", "pair", "special_tokens")
-    ids_by_name: dict[str, tuple[int, ...]] = {}
-    for name, value in members["special_tokens"].object().items():
-        node = members["special_tokens"].at(name, value)
-        entry = node.members("id", "ids", "tokens")
-        if entry["id"].string() != name:
-            raise entry["id"].error(f'"{name}"')
-        ids_by_name[name] = tuple(item.u32() for item in entry["ids"].items())
-        if len(entry["tokens"].array()) != len(ids_by_name[name]):
-            raise entry["tokens"].error(f"as many tokens as ids, {len(ids_by_name[name])}")
-    return Template(
-        single=tuple(_read_template_part(part, "A", ids_by_name) for part in members["single"].items()),
-        pair=tuple(_read_template_part(part, "AB", ids_by_name) for part in members["pair"].items()),
+def _read_padding(node: Node) -> Padding | None:
+    if node.value is None:
+        return None
+    required = ("strategy", "direction", "pad_id", "pad_type_id", "pad_token")
+    members = node.members(*required, optional=["pad_to_multiple_of"])
+    length, multiple = None, members["pad_to_multiple_of"]
+    if members["strategy"].value != "BatchLongest":
+        if not isinstance(members["strategy"].value, dict):
+            raise members["strategy"].error('"BatchLongest" or the key Fixed with a length')
+        length = components.count(members["strategy"].members("Fixed")["Fixed"])
+    return Padding(
+        length=length,
+        multiple_of=None if multiple.value is None else components.count(multiple),
+        side=_choice(members["direction"], _SIDES),
+        id=members["pad_id"].u32(),
+        type_id=members["pad_type_id"].u32(),
+        token=members["pad_token"].string(),
     )
 
 
-def _read_template_part(component: Node, sequences: str, ids_by_name: dict[str, tuple[int, ...]]) -> TemplatePart:
-    kinds = component.members(optional=["SpecialToken", "Sequence"])
-    if (kinds["SpecialToken"].value is None) == (kinds["Sequence"].value is None):
-        raise component.error("either SpecialToken or Sequence")
-    is_sequence = kinds["SpecialToken"].value is None
-    members = kinds["Sequence" if is_sequence else "SpecialToken"].members("id", "type_id")
-    name, type_id = members["id"].string(), members["type_id"].u32()
-    if is_sequence:
-        if name not in sequences or len(name) != 1:
-            raise members["id"].error(" or ".join(f'"{sequence}"' for sequence in sequences))
-        return TemplatePart(name=name, type_id=type_id)
-    if name not in ids_by_name:
-        raise members["id"].error("a name that special_tokens lists")
-    return TemplatePart(name=name, type_id=type_id, ids=ids_by_name[name])
-
-
-def _read_roberta(component: Node) -> tuple[Template, ByteLevel]:
-    members = component.members("type", "sep", "cls", "trim_offsets", "add_prefix_space")
-    cls, sep = (_read_token_and_id(members[key]) for key in ("cls", "sep"))
-    offsets = ByteLevel(
-        add_prefix_space=members["add_prefix_space"].boolean(), trim_offsets=members["trim_offsets"].boolean()
-    )
-    first, second = TemplatePart(name="A"), TemplatePart(name="B")
-    return Template(single=(cls, first, sep), pair=(cls, first, sep, sep, second, sep)), offsets
-
-
-def _read_token_and_id(component: Node) -> TemplatePart:
-    items = list(component.items())
-    if len(items) != 2:
-        raise component.error("a token and its id")
-    return TemplatePart(name=items[0].string(), ids=(items[1].u32(),))
-
-
-def _check_decoder(component: Node) -> None:
-    """ByteLevel's flags change nothing in decoding."""
-    steps = list(_sequence(component, "decoders"))
-    for step in steps:
-        if step.kind() != "ByteLevel":
-            raise step.error("ByteLevel", hint=_LATER)
-        _read_byte_level(step)
-    if len(steps) != 1:
-        raise component.error("ByteLevel once", hint="without it ids do not decode to text")
+def _choice(node: Node, choices: Mapping[str, T]) -> T:
+    if not isinstance(node.value, str) or node.value not in choices:
+        raise node.error("one of " + ", ".join(f'"{choice}"' for choice in choices))
+    return choices[node.value]

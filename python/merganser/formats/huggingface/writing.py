@@ -6,16 +6,30 @@ import json
 from collections.abc import Iterable
 from json.encoder import encode_basestring  # pyright: ignore[reportUnknownVariableType]
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
 from merganser.errors import FormatError
 from merganser.formats import byte_alphabet, files
 from merganser.formats.coverage import matches_every_character
 from merganser.formats.dialects import oniguruma_from_rust
+from merganser.formats.huggingface import components
+from merganser.formats.huggingface.components import Json
+from merganser.formats.huggingface.model_writing import lines, spelled_model
+from merganser.formats.huggingface.table import PLACES
 from merganser.formats.ranks import merges_of_ranks, ranks_of
-from merganser.spec import AddedToken, ByteLevel, BytePairModel, Normalizer, Spec, Split, Template, TemplatePart, unpack
-
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | bool | None"
+from merganser.spec import (
+    AddedToken,
+    ByteLevel,
+    BytePairModel,
+    Component,
+    Normalizer,
+    Padding,
+    Spec,
+    Split,
+    Template,
+    Truncation,
+    unpack,
+)
 
 
 def write(spec: Spec, path: Path) -> tuple[str, ...]:
@@ -31,20 +45,55 @@ def write(spec: Spec, path: Path) -> tuple[str, ...]:
 def to_json(spec: Spec) -> tuple[str, tuple[str, ...]]:
     """The text of the tokenizer.json, and a sentence on each thing that it leaves out."""
     added, left_out = _one_name_an_id(spec.added_tokens)
-    ids = _ids_with_added(_spelled_ids(spec.model), added)
-    members: dict[str, Json] = {
-        "normalizer": _normalizer(spec.normalizers),
-        "pre_tokenizer": _pre_tokenizer(spec.splits),
-        "post_processor": _post_processor(
-            spec, {id: token for token, id in ids.items()} | {t.id: t.content for t in added}
-        ),
-        "decoder": _byte_level(ByteLevel(add_prefix_space=True)),
+    if spec.pipeline is None:
+        ids = _ids_with_added(_spelled_ids(spec.byte_pairs), added)
+        model = _byte_pairs(spec.byte_pairs, ids)
+        names = {id: token for token, id in ids.items()} | {token.id: token.content for token in added}
+        around: dict[str, Json] = {
+            "normalizer": _normalizer(spec.normalizers),
+            "pre_tokenizer": _pre_tokenizer(spec.splits),
+            "post_processor": _post_processor(spec, names),
+            "decoder": _byte_level(ByteLevel(add_prefix_space=True)),
+        }
+    else:
+        names = {id: token.decode() for id, token in spec.model.vocabulary.items()}
+        _check_numbers({token: id for id, token in names.items()}, len(names), added)
+        model = spelled_model(spec.model, names)
+        names |= {token.id: token.content for token in added}
+        around = {place: components.to_json(getattr(spec.pipeline, place), names) for place in PLACES}
+    defaults: dict[str, Json] = {
+        "version": "1.0",
+        "truncation": _truncation(spec.truncation),
+        "padding": _padding(spec.padding),
     }
-    head = json.dumps({"version": "1.0", "truncation": None, "padding": None}, indent=2).removesuffix("\n}")
-    tokens = _lines((json.dumps(_added_token(token), ensure_ascii=False) for token in added), indent=4)
-    components = json.dumps(members, indent=2, ensure_ascii=False).removeprefix("{").removesuffix("\n}")
-    model = _model(spec.model, ids)
-    return f'{head},\n  "added_tokens": [{tokens}],{components},\n  "model": {model}\n}}\n', left_out
+    head = json.dumps(defaults, indent=2, ensure_ascii=False).removesuffix("\n}")
+    tokens = lines((json.dumps(_added_token(token), ensure_ascii=False) for token in added), indent=4)
+    middle = json.dumps(around, indent=2, ensure_ascii=False).removeprefix("{").removesuffix("\n}")
+    return f'{head},\n  "added_tokens": [{tokens}],{middle},\n  "model": {model}\n}}\n', left_out
+
+
+def _truncation(truncation: Truncation | None) -> Json:
+    if truncation is None:
+        return None
+    return {
+        "direction": truncation.side.title(),
+        "max_length": truncation.max_length,
+        "strategy": truncation.strategy.title().replace("_", ""),
+        "stride": truncation.stride,
+    }
+
+
+def _padding(padding: Padding | None) -> Json:
+    if padding is None:
+        return None
+    return {
+        "strategy": "BatchLongest" if padding.length is None else {"Fixed": padding.length},
+        "direction": padding.side.title(),
+        "pad_to_multiple_of": padding.multiple_of,
+        "pad_id": padding.id,
+        "pad_type_id": padding.type_id,
+        "pad_token": padding.token,
+    }
 
 
 def _refuse(what: str, *, hint: str | None = None) -> FormatError:
@@ -113,6 +162,16 @@ def _ids_with_added(ids: dict[str, int], added: list[AddedToken]) -> dict[str, i
     return dict(sorted(together.items(), key=lambda item: item[1]))
 
 
+def _check_numbers(ids: dict[str, int], next_id: int, added: list[AddedToken]) -> None:
+    """Hugging Face numbers added tokens that the vocabulary lacks itself, and here the vocabulary stays as it is."""
+    for token in added:
+        given = ids.get(token.content, next_id)
+        if given != token.id:
+            hint = "`add_tokens` gives such ids"
+            raise _refuse(f"the id {given} for the added token {token.content!r}, found {token.id}", hint=hint)
+        next_id = max(next_id, given + 1)
+
+
 def _added_token(token: AddedToken) -> Json:
     return {
         "id": token.id,
@@ -178,33 +237,18 @@ def _post_processor(spec: Spec, token_by_id: dict[int, str]) -> Json:
 
 
 def _template(template: Template, token_by_id: dict[int, str]) -> Json:
-    special_tokens: dict[str, Json] = {}
-    for part in (*template.single, *template.pair):
-        if part.ids is None:
-            continue
-        strangers = [id for id in part.ids if id not in token_by_id]
-        if strangers:
-            raise _refuse(f"ids of tokens in the template, found {strangers[0]} for {part.name!r}")
-        entry: Json = {"id": part.name, "ids": list(part.ids), "tokens": [token_by_id[id] for id in part.ids]}
-        if special_tokens.setdefault(part.name, entry) != entry:
-            raise _refuse(f"the same ids wherever the template has {part.name!r}, found others")
-    return {
-        "type": "TemplateProcessing",
-        "single": [_template_part(part) for part in template.single],
-        "pair": [_template_part(part) for part in template.pair],
-        "special_tokens": special_tokens,
-    }
-
-
-def _template_part(part: TemplatePart) -> Json:
-    kind = "Sequence" if part.ids is None else "SpecialToken"
-    return {kind: {"id": part.name, "type_id": part.type_id}}
+    parts = (*template.single, *template.pair)
+    strangers = [(part.name, id) for part in parts for id in part.ids or () if id not in token_by_id]
+    if strangers:
+        raise _refuse(f"ids of tokens in the template, found {strangers[0][1]} for {strangers[0][0]!r}")
+    options = (("pair", template.pair), ("single", template.single))
+    return components.to_json(Component(type="TemplateProcessing", options=options), token_by_id)
 
 
 # What is long, an item to a line
 
 
-def _model(model: BytePairModel, ids: dict[str, int]) -> str:
+def _byte_pairs(model: BytePairModel, ids: dict[str, int]) -> str:
     options: dict[str, Json] = {
         "type": "BPE",
         "dropout": None,
@@ -216,17 +260,10 @@ def _model(model: BytePairModel, ids: dict[str, int]) -> str:
         "ignore_merges": model.ignore_merges or model.semantics == "rank",
     }
     head = json.dumps(options, indent=2).removesuffix("\n}").replace("\n", "\n  ")
-    vocab = _lines((f"{encode_basestring(token)}: {id}" for token, id in ids.items()), indent=6)
+    vocab = lines((f"{encode_basestring(token)}: {id}" for token, id in ids.items()), indent=6)
     pairs = _merges(model, ids)
-    merges = _lines((f"[{encode_basestring(left)}, {encode_basestring(right)}]" for left, right in pairs), indent=6)
+    merges = lines((f"[{encode_basestring(left)}, {encode_basestring(right)}]" for left, right in pairs), indent=6)
     return f'{head},\n    "vocab": {{{vocab}}},\n    "merges": [{merges}]\n  }}'
-
-
-def _lines(items: Iterable[str], *, indent: int) -> str:
-    """The items of an array or object, each on a line of its own."""
-    start = "\n" + " " * indent
-    lines = f",{start}".join(items)
-    return f"{start}{lines}{start[:-2]}" if lines else ""
 
 
 def _merges(model: BytePairModel, ids: dict[str, int]) -> Iterable[tuple[str, str]]:

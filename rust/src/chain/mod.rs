@@ -1,0 +1,369 @@
+//! The chain: a tokenizer.json run as it is written, component after component.
+//!
+//! ```text
+//! text ─▶ added tokens cut out ─▶ normalized ─▶ pieces ─▶ tokens ─▶ ids, offsets, words
+//!                          normalizers.rs  pre_tokenizers.rs  models/
+//!          └────── aligned.rs ──────┘        └─ pieces.rs ─┘
+//! ids ─▶ spelled tokens ─▶ text               decoders.rs
+//! ```
+//!
+//! It equals Hugging Face's `tokenizers` 0.23 in ids, offsets and words, and is the slow twin of the byte-level engine.
+//! Regexes come in the `rust` dialect: whoever reads a tokenizer.json translates them.
+
+mod aligned;
+mod byte_alphabet;
+mod decoders;
+mod normalizers;
+mod offsets;
+mod patterns;
+mod pieces;
+mod pre_tokenizers;
+mod precompiled;
+mod scripts;
+pub(crate) mod unicode;
+
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use serde::Deserialize;
+
+use crate::decode::UnknownIds;
+use crate::error::{Error, Result};
+use crate::models::{Model, Token};
+use crate::special::{AddedToken, Matcher};
+use aligned::Aligned;
+use decoders::Decoder;
+use normalizers::Normalizer;
+use offsets::Trim;
+use pieces::{Piece, Pieces};
+use pre_tokenizers::PreTokenizer;
+
+pub use offsets::{Encoding, Units};
+
+/// Pieces of up to this many bytes are remembered within a call.
+const MAX_CACHED_BYTES: usize = 128;
+const MAX_CACHED_PIECES: usize = 1 << 16;
+
+/// The components of tokenizer.json.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Components {
+    normalizer: Option<normalizers::Component>,
+    pre_tokenizer: Option<pre_tokenizers::Component>,
+    post_processor: Option<offsets::Component>,
+    decoder: Option<decoders::Component>,
+}
+
+#[derive(Debug)]
+pub struct Chain {
+    normalizers: Vec<Normalizer>,
+    pre_tokenizers: Vec<PreTokenizer>,
+    model: Model,
+    trims: Vec<Trim>,
+    decoder: Option<Vec<Decoder>>,
+    added: Vec<AddedToken>,
+    /// Those that match in the original text, and those that match in the normalized.
+    original: Matcher,
+    normalized: Matcher,
+    /// How each added token is spelled: by its content, normalized where it matches so.
+    spelled: HashMap<u32, String, FixedState>,
+    special: HashSet<String, FixedState>,
+    /// Whether ids depend on where in the original text something came from.
+    always_tracks: bool,
+    /// Idle ones.
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+/// The special tokens that a call does not match, by id.
+#[derive(Debug, Default)]
+pub struct Forbidden(HashSet<u32, FixedState>);
+
+/// Buffers of one thread, and the tokens of the pieces that its call has met.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pieces: Pieces,
+    aligned: Aligned,
+    tokens: Vec<Token>,
+    cached: HashMap<Box<str>, (u32, u32), FixedState>,
+    cached_tokens: Vec<Token>,
+}
+
+impl Chain {
+    /// `components` and `model` are JSON text as in tokenizer.json, the vocabulary is of spelled tokens, `scores` are one
+    /// a token for Unigram, `merges` pairs of ids for BPE.
+    pub fn new(components: &str, model: Model, added: Vec<AddedToken>) -> Result<Self> {
+        let components: Components =
+            serde_json::from_str(components).map_err(|error| Error::Spec(format!("components: {error}")))?;
+        let normalizers = normalizers::parse(components.normalizer)?;
+        let pre_tokenizers = pre_tokenizers::parse(components.pre_tokenizer)?;
+        let decoder = components.decoder.map(decoders::Component::into_steps).transpose()?;
+        let detaches = normalizers.iter().any(Normalizer::may_detach);
+        let is_first_of_all = |at: usize| at == 0 && normalizers.is_empty();
+        let asks = |(at, step): (usize, &PreTokenizer)| step.asks_for_origins() && !is_first_of_all(at);
+        let always_tracks = detaches || pre_tokenizers.iter().enumerate().any(asks);
+        let mut chain = Self {
+            trims: components.post_processor.map_or(Vec::new(), offsets::Component::into_trims),
+            always_tracks,
+            normalizers,
+            pre_tokenizers,
+            model,
+            decoder,
+            added,
+            original: Matcher::new(Vec::new())?,
+            normalized: Matcher::new(Vec::new())?,
+            spelled: HashMap::default(),
+            special: HashSet::default(),
+            scratches: Mutex::default(),
+        };
+        chain.prepare_added()?;
+        Ok(chain)
+    }
+
+    fn prepare_added(&mut self) -> Result<()> {
+        self.added.retain(|token| !token.content.is_empty());
+        let mut aligned = Aligned::default();
+        let (mut original, mut normalized) = (Vec::new(), Vec::new());
+        for token in &self.added {
+            let mut token = token.clone();
+            if token.special {
+                self.special.insert(token.content.clone());
+            }
+            if token.normalized {
+                aligned.start(&token.content, 0, self.always_tracks);
+                self.normalize(&mut aligned)?;
+                token.content = aligned.text().to_owned();
+            }
+            self.spelled.insert(token.id, token.content.clone());
+            if token.normalized { normalized.push(token) } else { original.push(token) }
+        }
+        self.original = Matcher::new(original)?;
+        self.normalized = Matcher::new(normalized)?;
+        Ok(())
+    }
+
+    fn normalize(&self, text: &mut Aligned) -> Result<()> {
+        self.normalizers.iter().try_for_each(|normalizer| normalizer.apply(text))
+    }
+
+    /// What a call does not match when it allows these special tokens.
+    pub fn forbid(&self, is_allowed: impl Fn(&str) -> bool) -> Forbidden {
+        let is_special = |token: &&AddedToken| self.special.contains(&token.content);
+        let forbidden = self.added.iter().filter(is_special).filter(|token| !is_allowed(&token.content));
+        Forbidden(forbidden.map(|token| token.id).collect())
+    }
+
+    /// Lends `count` scratches to `work`, one for each thread that it starts.
+    pub fn with_scratches<T>(&self, count: usize, work: impl FnOnce(&mut [Scratch]) -> T) -> T {
+        let idle = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lent = {
+            let mut idle = idle();
+            let kept = idle.len().saturating_sub(count);
+            idle.split_off(kept)
+        };
+        lent.resize_with(count, Scratch::default);
+        let result = work(&mut lent);
+        idle().append(&mut lent);
+        result
+    }
+
+    pub fn with_scratch<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        self.with_scratches(1, |scratches| work(scratches.first_mut().unwrap_or(&mut Scratch::default())))
+    }
+
+    /// Appends the ids of `text` to `ids`. `go_on` is asked every 64 KB or so; when it says no, `Error::Interrupted`.
+    pub fn encode_into(
+        &self,
+        text: &str,
+        forbidden: &Forbidden,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        self.for_each(text, forbidden, self.always_tracks, scratch, go_on, &mut |_, piece, tokens| match piece.added {
+            Some(id) => ids.push(id),
+            None => ids.extend(tokens.iter().map(|token| token.id)),
+        })
+    }
+
+    /// Cuts `text` into pieces: `scratch.pieces` holds them then.
+    fn cut(&self, text: &str, forbidden: &Forbidden, tracks: bool, scratch: &mut Scratch) -> Result<()> {
+        let Scratch { pieces, aligned, .. } = scratch;
+        if u32::try_from(text.len()).is_err() {
+            return Err(Error::TextTooLong { size: text.len() });
+        }
+        pieces.start(tracks);
+        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        let mut done = 0;
+        for found in self.original.find_allowed(text, is_allowed) {
+            self.cut_between(text, done, found.start, forbidden, pieces, aligned)?;
+            let token = text.get(found.start..found.end).unwrap_or_default();
+            pieces.push_added(found.id, token, found.start as u32);
+            done = found.end;
+        }
+        self.cut_between(text, done, text.len(), forbidden, pieces, aligned)?;
+        self.pre_tokenizers.iter().try_for_each(|step| step.apply(pieces))
+    }
+
+    /// What lies between the tokens that match in the original: normalized, then cut at those that match so.
+    fn cut_between(
+        &self,
+        text: &str,
+        start: usize,
+        end: usize,
+        forbidden: &Forbidden,
+        pieces: &mut Pieces,
+        aligned: &mut Aligned,
+    ) -> Result<()> {
+        let Some(between) = text.get(start..end).filter(|between| !between.is_empty()) else { return Ok(()) };
+        aligned.start(between, start as u32, pieces.tracks());
+        self.normalize(aligned)?;
+        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        let size = aligned.text().len();
+        let mut parts = Vec::new();
+        let mut done = 0;
+        for found in self.normalized.find_allowed(aligned.text(), is_allowed) {
+            parts.extend([(done, found.start, None), (found.start, found.end, Some(found.id))]);
+            done = found.end;
+        }
+        parts.push((done, size, None));
+        pieces.push_parts(aligned, parts.into_iter());
+        Ok(())
+    }
+
+    /// Calls `sink` with each piece of `text` and its tokens, in order.
+    fn for_each(
+        &self,
+        text: &str,
+        forbidden: &Forbidden,
+        tracks: bool,
+        scratch: &mut Scratch,
+        go_on: &mut dyn FnMut() -> bool,
+        sink: &mut dyn FnMut(&Pieces, &Piece, &[Token]),
+    ) -> Result<()> {
+        self.cut(text, forbidden, tracks, scratch)?;
+        let Scratch { pieces, tokens, cached, cached_tokens, .. } = scratch;
+        (cached.clear(), cached_tokens.clear());
+        let mut until_asked = 1 << 16;
+        for piece in pieces.pieces() {
+            until_asked -= (piece.end - piece.start) as isize;
+            if until_asked < 0 {
+                until_asked = 1 << 16;
+                if !go_on() {
+                    return Err(Error::Interrupted);
+                }
+            }
+            if piece.added.is_some() {
+                sink(pieces, piece, &[]);
+                continue;
+            }
+            let text = pieces.text(piece);
+            if let Some(&(start, end)) = cached.get(text) {
+                sink(pieces, piece, cached_tokens.get(start as usize..end as usize).unwrap_or_default());
+                continue;
+            }
+            if u32::try_from(text.len()).is_err() {
+                return Err(Error::TextTooLong { size: text.len() });
+            }
+            tokens.clear();
+            self.model.tokenize(text, tokens)?;
+            if text.len() <= MAX_CACHED_BYTES && cached.len() < MAX_CACHED_PIECES {
+                let start = cached_tokens.len() as u32;
+                cached_tokens.extend_from_slice(tokens);
+                cached.insert(text.into(), (start, cached_tokens.len() as u32));
+            }
+            sink(pieces, piece, tokens);
+        }
+        Ok(())
+    }
+
+    /// The pieces of `text` and its added tokens, as the bytes of the original text they come from.
+    pub fn pieces(&self, text: &str, forbidden: &Forbidden) -> Result<Vec<(usize, usize)>> {
+        self.with_scratch(|scratch| {
+            self.cut(text, forbidden, true, scratch)?;
+            let origin = |piece: &Piece| (piece.origin.start as usize, piece.origin.end as usize);
+            Ok(scratch.pieces.pieces().iter().map(origin).collect())
+        })
+    }
+
+    /// Appends the ids of one piece, by the model alone.
+    pub fn encode_piece(&self, piece: &str) -> Result<Vec<u32>> {
+        let mut tokens = Vec::new();
+        self.model.tokenize(piece, &mut tokens)?;
+        Ok(tokens.iter().map(|token| token.id).collect())
+    }
+
+    /// The bytes that `ids` decode to.
+    pub fn decode(&self, ids: &[u32], unknown: UnknownIds, skip_special: bool) -> Result<Vec<u8>> {
+        let mut tokens = Vec::with_capacity(ids.len());
+        for &id in ids {
+            match self.spelled(id) {
+                Some(token) if skip_special && self.special.contains(token) => {}
+                Some(token) => tokens.push(token.to_owned()),
+                None => match unknown {
+                    UnknownIds::Error => {
+                        return Err(Error::UnknownId {
+                            id: id.into(),
+                            max_id: self.num_ids().saturating_sub(1) as u32,
+                        });
+                    }
+                    UnknownIds::Replace => tokens.push("\u{FFFD}".to_owned()),
+                    UnknownIds::Skip => {}
+                },
+            }
+        }
+        match &self.decoder {
+            Some(steps) => decoders::decode(steps, tokens),
+            None => Ok(tokens.join(" ").into_bytes()),
+        }
+    }
+
+    /// How the token with this id is spelled.
+    pub fn spelled(&self, id: u32) -> Option<&str> {
+        match self.spelled.get(&id) {
+            Some(token) => Some(token),
+            None => self.model.vocabulary().token(id).and_then(|token| std::str::from_utf8(token).ok()),
+        }
+    }
+
+    /// The id of an added token with this content, or of a token with this spelling.
+    pub fn id(&self, token: &[u8]) -> Option<u32> {
+        let added = self.added.iter().rev().find(|added| added.content.as_bytes() == token);
+        added.map(|added| added.id).or_else(|| self.model.id(token))
+    }
+
+    /// One more than the greatest id.
+    pub fn num_ids(&self) -> usize {
+        let vocabulary = self.model.vocabulary();
+        let of_model = if vocabulary.is_empty() { 0 } else { vocabulary.max_id() as usize + 1 };
+        self.added.iter().map(|token| token.id as usize + 1).max().unwrap_or(0).max(of_model)
+    }
+
+    /// The number of bytes that each id's token stands for inside a text, 0 for special ones and for ids without one.
+    pub fn byte_lengths(&self) -> Result<Vec<u32>> {
+        let steps = self.decoder.as_deref().unwrap_or_default();
+        let is_byte_fallback = steps.iter().any(|step| matches!(step, Decoder::ByteFallback));
+        let around = |tokens: &[&str]| -> Result<usize> {
+            Ok(decoders::decode(steps, tokens.iter().map(|&token| token.to_owned()).collect())?.len())
+        };
+        let alone = around(&["a", "b"])?;
+        let length = |id: u32| match self.spelled(id) {
+            None => Ok(0),
+            Some(token) if self.special.contains(token) => Ok(0),
+            Some(token) if is_byte_fallback && decoders::fallback_byte(token).is_some() => Ok(1),
+            Some(token) => Ok(around(&["a", token, "b"])?.saturating_sub(alone) as u32),
+        };
+        (0..self.num_ids() as u32).map(length).collect()
+    }
+
+    /// What is fast about this chain, and what is not and why: name and account of each path.
+    pub fn certificate(&self) -> Vec<(String, String)> {
+        let accounts: Vec<_> = self.pre_tokenizers.iter().filter_map(PreTokenizer::certificate).collect();
+        let one = accounts.len() == 1;
+        let name = |at: usize| if one { "split".into() } else { format!("split {}", at + 1) };
+        let mut paths: Vec<_> = accounts.into_iter().enumerate().map(|(at, account)| (name(at), account)).collect();
+        paths.push(("cut".into(), "nowhere: the chain is run on a text as a whole".into()));
+        paths.push(("model".into(), self.model.certificate().into()));
+        paths
+    }
+}

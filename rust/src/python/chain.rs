@@ -1,0 +1,303 @@
+//! `Chain`: a tokenizer that runs a tokenizer.json as it is written.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use super::convert::{AddedTokenFields, added_tokens, array, ids_of, text_of, texts_of, unpack};
+use super::engine::{Allowed, allowed_by_chain};
+use super::errors::guarded;
+use super::threads::{Polling, batch, threads};
+use crate::chain::{self, Encoding, Forbidden, Units};
+use crate::decode::UnknownIds;
+use crate::error::{Error, Result};
+use crate::models::Model;
+use crate::vocabulary::Vocabulary;
+
+#[pyclass(frozen)]
+pub(super) struct Chain(chain::Chain);
+
+/// Id, spelled token, start, end.
+type Token<'py> = (u32, Bound<'py, PyBytes>, usize, usize);
+
+/// Ids, offsets, words.
+type EncodingFields = (Vec<u32>, Vec<(usize, usize)>, Vec<Option<u32>>);
+
+#[pymethods]
+impl Chain {
+    #[new]
+    #[pyo3(signature = (*, components, model, data, ends, ids, scores, merges, added))]
+    #[expect(clippy::too_many_arguments, reason = "one a part of the spec, by name")]
+    fn new(
+        py: Python<'_>,
+        components: &str,
+        model: &str,
+        data: &[u8],
+        ends: &[u8],
+        ids: &[u8],
+        scores: &[u8],
+        merges: &[u8],
+        added: Vec<AddedTokenFields>,
+    ) -> PyResult<Self> {
+        guarded(py, || {
+            let vocabulary = Vocabulary::new(data, unpack(ends)?, unpack(ids)?)?;
+            let model = Model::new(model, vocabulary, &unpack_scores(scores)?, unpack(merges)?.as_chunks().0)?;
+            chain::Chain::new(components, model, added_tokens(added)).map(Self)
+        })
+    }
+
+    /// What to look for: every added token that is not special, and the special ones of these names (None: all).
+    fn allow(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Allowed> {
+        guarded(py, || {
+            let is_allowed =
+                |content: &str| names.as_ref().is_none_or(|names| names.iter().any(|name| name == content));
+            Ok(allowed_by_chain(self.0.forbid(is_allowed)))
+        })
+    }
+
+    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+        num_threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.ids(py, text, allowed, replace, num_threads)?)
+    }
+
+    #[pyo3(signature = (text, allowed, replace, dtype, num_threads=1))]
+    fn encode_array<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+        dtype: &str,
+        num_threads: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        array(py, &self.ids(py, text, allowed, replace, num_threads)?, dtype)
+    }
+
+    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+        num_threads: usize,
+    ) -> PyResult<usize> {
+        Ok(self.ids(py, text, allowed, replace, num_threads)?.len())
+    }
+
+    /// Encodes each text on a thread of its own at a time; the lists are in the order of the texts.
+    fn encode_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+        num_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let objects: Vec<Bound<'py, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
+        let texts = texts_of(&objects, replace)?;
+        let texts: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
+        let forbidden = forbidden(py, allowed)?;
+        let lists = self.0.with_scratches(threads(num_threads, texts.len()), |scratches| {
+            let name = |at| format!("document {at}: ");
+            batch(py, &texts, name, scratches, |_, text, scratch, go_on| {
+                let mut ids = Vec::new();
+                self.0.encode_into(text, forbidden, scratch, &mut ids, go_on).map(|()| ids)
+            })
+        })?;
+        let lists: Vec<Bound<'py, PyList>> =
+            lists.into_iter().map(|ids| PyList::new(py, ids)).collect::<PyResult<_>>()?;
+        PyList::new(py, lists)
+    }
+
+    /// Ids, offsets in characters and words, as Hugging Face's Encoding has them before templates. A list is a text that
+    /// comes in words: offsets are within each, and words are places in the list.
+    fn encoding(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+    ) -> PyResult<EncodingFields> {
+        let forbidden = forbidden(py, allowed)?;
+        let encoding = if let Ok(list) = text.cast::<PyList>() {
+            let objects: Vec<_> = list.iter().collect();
+            let texts = texts_of(&objects, replace)?;
+            let words: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
+            self.polled(py, |go_on| self.0.encoding_of_words(&words, forbidden, go_on))?
+        } else {
+            let text = text_of(text, replace)?;
+            self.polled(py, |go_on| self.0.encoding(&text, forbidden, go_on))?
+        };
+        let Encoding { ids, offsets, words, .. } = encoding;
+        Ok((ids, offsets, words.into_iter().map(Some).collect()))
+    }
+
+    /// (id, spelled token, start, end) of each token; `unit` is "character", "byte" or "utf16".
+    fn tokens<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+        unit: &str,
+    ) -> PyResult<Vec<Token<'py>>> {
+        let text = text_of(text, replace)?;
+        let forbidden = forbidden(py, allowed)?;
+        let spans = guarded(py, || py.detach(|| self.0.spans(&text, forbidden)))?;
+        let size = |c: char| if unit == "utf16" { c.len_utf16() } else { 1 };
+        let units = (unit != "byte").then(|| Units::new(&text, size));
+        let token = |id| PyBytes::new(py, self.0.spelled(id).unwrap_or_default().as_bytes());
+        let place = |start, end| units.as_ref().map_or((start, end), |units| units.touched(start, end));
+        let tokens = spans.into_iter().map(|span| {
+            let (start, end) = place(span.start, span.end);
+            (span.id, token(span.id), start, end)
+        });
+        Ok(tokens.collect())
+    }
+
+    /// The pieces of `text`, added tokens among them, as the original text that they come from.
+    fn pieces<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+    ) -> PyResult<Vec<Bound<'py, PyString>>> {
+        let text = text_of(text, replace)?;
+        let forbidden = forbidden(py, allowed)?;
+        let pieces = guarded(py, || py.detach(|| self.0.pieces(&text, forbidden)))?;
+        Ok(pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())).collect())
+    }
+
+    /// No place is known where a text may be cut.
+    fn last_safe_cut(&self, _text: &Bound<'_, PyString>, _allowed: &Allowed) -> Option<usize> {
+        None
+    }
+
+    /// The ids of one spelled piece, by the model alone.
+    fn encode_piece(&self, py: Python<'_>, piece: &[u8]) -> PyResult<Vec<u32>> {
+        guarded(py, || {
+            let text = std::str::from_utf8(piece).map_err(|error| {
+                let offset = error.valid_up_to();
+                Error::InvalidUtf8 { offset, byte: piece.get(offset).copied().unwrap_or(0) }
+            })?;
+            py.detach(|| self.0.encode_piece(text))
+        })
+    }
+
+    fn decode_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+        unknown_ids: &str,
+        skip_special_tokens: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.bytes(py, ids, unknown_ids, skip_special_tokens)?))
+    }
+
+    /// None where the bytes are not UTF-8 and `replace` is off.
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+        unknown_ids: &str,
+        skip_special_tokens: bool,
+        replace: bool,
+    ) -> PyResult<Option<Bound<'py, PyString>>> {
+        let bytes = self.bytes(py, ids, unknown_ids, skip_special_tokens)?;
+        Ok(match std::str::from_utf8(&bytes) {
+            Ok(text) => Some(PyString::new(py, text)),
+            Err(_) if replace => Some(PyString::new(py, &String::from_utf8_lossy(&bytes))),
+            Err(_) => None,
+        })
+    }
+
+    fn certificate(&self) -> Vec<(String, String)> {
+        self.0.certificate()
+    }
+
+    fn token_to_id(&self, token: &[u8]) -> Option<u32> {
+        self.0.id(token)
+    }
+
+    /// How the token with this id is spelled.
+    fn id_to_token<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
+        self.0.spelled(id).map(|token| PyBytes::new(py, token.as_bytes()))
+    }
+
+    fn num_ids(&self) -> usize {
+        self.0.num_ids()
+    }
+
+    fn byte_lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let lengths = guarded(py, || self.0.byte_lengths())?;
+        array(py, &lengths, "uint32")
+    }
+}
+
+impl Chain {
+    fn ids(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+        _num_threads: usize,
+    ) -> PyResult<Vec<u32>> {
+        let text = text_of(text, replace)?;
+        let forbidden = forbidden(py, allowed)?;
+        let mut ids = Vec::new();
+        self.polled(py, |go_on| {
+            self.0.with_scratch(|scratch| self.0.encode_into(&text, forbidden, scratch, &mut ids, go_on))
+        })?;
+        Ok(ids)
+    }
+
+    /// Runs `work` without the interpreter lock, and listens for signals meanwhile.
+    fn polled<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let mut polling = Polling::new();
+        let done = {
+            let mut go_on = || polling.go_on();
+            guarded(py, || py.detach(|| work(&mut go_on)))
+        };
+        polling.raise()?;
+        done
+    }
+
+    fn bytes(
+        &self,
+        py: Python<'_>,
+        ids: &Bound<'_, PyAny>,
+        unknown_ids: &str,
+        skip_special_tokens: bool,
+    ) -> PyResult<Vec<u8>> {
+        let unknown: UnknownIds = unknown_ids.into();
+        let ids = ids_of(ids, self.0.num_ids().saturating_sub(1) as u32, unknown)?;
+        guarded(py, || py.detach(|| self.0.decode(&ids, unknown, skip_special_tokens)))
+    }
+}
+
+fn forbidden<'a>(py: Python<'_>, allowed: &'a Allowed) -> PyResult<&'a Forbidden> {
+    guarded(py, || allowed.by_chain().ok_or_else(|| Error::Spec("allowed: expected what this chain allows".into())))
+}
+
+fn unpack_scores(packed: &[u8]) -> Result<Vec<f64>> {
+    let (numbers, rest) = packed.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(Error::Spec(format!("packed scores: expected a multiple of 8 bytes, found {}", packed.len())));
+    }
+    Ok(numbers.iter().map(|&number| f64::from_le_bytes(number)).collect())
+}
