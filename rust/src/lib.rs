@@ -34,6 +34,8 @@ pub mod special;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod tokenizer;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+mod unicode;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod vocabulary;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod wordpiece;

@@ -21,8 +21,8 @@ pub enum Step {
 /// The added tokens to look for: those that match in the original text, and those that match in the normalized.
 #[derive(Debug, Clone)]
 pub struct Added {
-    pub(crate) original: Matcher,
-    pub(crate) normalized: Matcher,
+    original: Matcher,
+    normalized: Matcher,
 }
 
 impl Added {

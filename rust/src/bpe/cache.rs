@@ -1,7 +1,7 @@
 //! What merging has found before: the ids of short pieces, and what two tokens become.
 //!
 //! A piece of up to 15 bytes is one 16-byte key, its length in the top byte. Up to three ids lie beside the key, more
-//! in one shared list. Open addressing, at most half full; at its budget the table is emptied and begins anew,
+//! in one shared list. Open addressing, at most three quarters full; at its budget the table is emptied and begins anew,
 //! so memory is bounded whatever the text. It holds what the merges gave, so it never changes an id.
 
 use foldhash::fast::RandomState;
@@ -92,7 +92,7 @@ impl WordTable {
 
     /// Keeps `ids` under `key`, which is not in the table.
     pub fn insert(&mut self, key: u128, ids: &[u32]) {
-        if self.num_used >= self.slots.len() / 2 {
+        if self.num_used >= self.slots.len() / 4 * 3 {
             self.make_room();
         }
         let mut slot = Slot { key, ids: [0; INLINE], num_ids: ids.len() as u32 };

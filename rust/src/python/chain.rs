@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::convert::{AddedTokenFields, added_tokens, array, ids_of, text_of, texts_of, unpack};
+use super::PART_BYTES;
+use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, ids_of, text_of, texts_of, unpack};
 use super::engine::{Allowed, allowed_by_chain};
 use super::errors::guarded;
 use super::threads::{Polling, batch, threads};
@@ -16,7 +17,7 @@ use crate::models::Model;
 use crate::vocabulary::Vocabulary;
 
 #[pyclass(frozen)]
-pub(super) struct Chain(chain::Chain);
+pub(super) struct Chain(chain::Chain, Ints);
 
 /// Id, spelled token, start, end.
 type Token<'py> = (u32, Bound<'py, PyBytes>, usize, usize);
@@ -43,7 +44,7 @@ impl Chain {
         guarded(py, || {
             let vocabulary = Vocabulary::new(data, unpack(ends)?, unpack(ids)?)?;
             let model = Model::new(model, vocabulary, &unpack_scores(scores)?, unpack(merges)?.as_chunks().0)?;
-            chain::Chain::new(components, model, added_tokens(added)).map(Self)
+            chain::Chain::new(components, model, added_tokens(added)).map(|chain| Self(chain, Ints::default()))
         })
     }
 
@@ -65,7 +66,7 @@ impl Chain {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.ids(py, text, allowed, replace, num_threads)?)
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| self.1.list(py, ids))?
     }
 
     #[pyo3(signature = (text, allowed, replace, dtype, num_threads=1))]
@@ -78,7 +79,7 @@ impl Chain {
         dtype: &str,
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.ids(py, text, allowed, replace, num_threads)?, dtype)
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| array(py, ids, dtype))?
     }
 
     #[pyo3(signature = (text, allowed, replace, num_threads=1))]
@@ -90,7 +91,7 @@ impl Chain {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<usize> {
-        Ok(self.ids(py, text, allowed, replace, num_threads)?.len())
+        self.with_ids(py, text, allowed, replace, num_threads, <[u32]>::len)
     }
 
     /// Encodes each text on a thread of its own at a time; the lists are in the order of the texts.
@@ -105,16 +106,9 @@ impl Chain {
         let objects: Vec<Bound<'py, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
         let texts = texts_of(&objects, replace)?;
         let texts: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
-        let forbidden = forbidden(py, allowed)?;
-        let lists = self.0.with_scratches(threads(num_threads, texts.len()), |scratches| {
-            let name = |at| format!("document {at}: ");
-            batch(py, &texts, name, scratches, |_, text, scratch, go_on| {
-                let mut ids = Vec::new();
-                self.0.encode_into(text, forbidden, scratch, &mut ids, go_on).map(|()| ids)
-            })
-        })?;
-        let lists: Vec<Bound<'py, PyList>> =
-            lists.into_iter().map(|ids| PyList::new(py, ids)).collect::<PyResult<_>>()?;
+        let name = |at| format!("document {at}: ");
+        let lists = self.lists(py, &texts, forbidden(py, allowed)?, num_threads, name)?;
+        let lists = lists.into_iter().map(|ids| self.1.list(py, &ids)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, lists)
     }
 
@@ -245,21 +239,50 @@ impl Chain {
 }
 
 impl Chain {
-    fn ids(
+    /// Calls `work`, which holds the interpreter lock, with the ids of `text`.
+    fn with_ids<T>(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
-        _num_threads: usize,
-    ) -> PyResult<Vec<u32>> {
+        num_threads: usize,
+        work: impl FnOnce(&[u32]) -> T,
+    ) -> PyResult<T> {
         let text = text_of(text, replace)?;
         let forbidden = forbidden(py, allowed)?;
-        let mut ids = Vec::new();
-        self.polled(py, |go_on| {
-            self.0.with_scratch(|scratch| self.0.encode_into(&text, forbidden, scratch, &mut ids, go_on))
-        })?;
-        Ok(ids)
+        if num_threads > 1 && text.len() > PART_BYTES {
+            let parts = self.0.safe_parts(&text, PART_BYTES);
+            return Ok(work(&self.lists(py, &parts, forbidden, Some(num_threads), |_| String::new())?.concat()));
+        }
+        self.0.with_scratch(|scratch| {
+            let mut ids = scratch.take_ids();
+            if text.len() < SHORT_BYTES {
+                guarded(py, || self.0.encode_into(&text, forbidden, scratch, &mut ids, &mut || true))?;
+            } else {
+                self.polled(py, |go_on| self.0.encode_into(&text, forbidden, scratch, &mut ids, go_on))?;
+            }
+            let result = work(&ids);
+            scratch.give_back(ids);
+            Ok(result)
+        })
+    }
+
+    /// The ids of each text, which `name` names in errors.
+    fn lists(
+        &self,
+        py: Python<'_>,
+        texts: &[&str],
+        forbidden: &Forbidden,
+        num_threads: Option<usize>,
+        name: impl Fn(usize) -> String,
+    ) -> PyResult<Vec<Vec<u32>>> {
+        self.0.with_scratches(threads(num_threads, texts.len()), |scratches| {
+            batch(py, texts, name, scratches, |_, text, scratch, go_on| {
+                let mut ids = Vec::new();
+                self.0.encode_into(text, forbidden, scratch, &mut ids, go_on).map(|()| ids)
+            })
+        })
     }
 
     /// Runs `work` without the interpreter lock, and listens for signals meanwhile.

@@ -162,11 +162,14 @@ pub(super) fn checked(py: Python<'_>, number: i128, max_id: u32, unknown: Unknow
 pub(super) struct Ints(Mutex<Vec<Option<Py<PyInt>>>>);
 
 impl Ints {
-    /// `ids` as a list; they lie below `num_ids`.
-    pub(super) fn list<'py>(&self, py: Python<'py>, ids: &[u32], num_ids: usize) -> PyResult<Bound<'py, PyList>> {
+    /// `ids` as a list.
+    pub(super) fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
         // Taken where it is free: making a list may collect garbage, and a finalizer may come back here.
         let Ok(mut ints) = self.0.try_lock() else { return PyList::new(py, ids) };
-        ints.resize_with(num_ids, || None);
+        let greatest = ids.iter().max().map_or(0, |&id| id as usize);
+        if ints.len() <= greatest {
+            ints.resize_with((greatest + 1).next_power_of_two(), || None);
+        }
         let int = |&id: &u32| match ints.get_mut(id as usize) {
             Some(Some(int)) => int.bind(py).clone(),
             Some(free) => {

@@ -30,7 +30,7 @@ enum AllowedBy {
 }
 
 impl Allowed {
-    pub(super) fn by_engine(&self, py: Python<'_>) -> PyResult<&Added> {
+    fn by_engine(&self, py: Python<'_>) -> PyResult<&Added> {
         guarded(py, || match &self.0 {
             AllowedBy::Engine(added) => Ok(added),
             AllowedBy::Chain(_) => Err(Error::Spec("allowed: expected what this engine allows".into())),
@@ -43,10 +43,6 @@ impl Allowed {
             AllowedBy::Engine(_) => None,
         }
     }
-}
-
-pub(super) fn allowed_by_engine(added: Added) -> Allowed {
-    Allowed(AllowedBy::Engine(added))
 }
 
 pub(super) fn allowed_by_chain(forbidden: Forbidden) -> Allowed {
@@ -254,7 +250,7 @@ impl Engine {
 
 impl Engine {
     fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
-        self.ints.list(py, ids, self.num_ids())
+        self.ints.list(py, ids)
     }
 
     fn ids(

@@ -1,7 +1,7 @@
 //! The Python module `merganser._core`: translates, and decides nothing.
 //!
-//! `engine` encodes and decodes, `chain` does so for every component of tokenizer.json, `wordpiece` encodes BERT's way,
-//! `training` counts and learns, `threads` runs many texts at once and listens for Ctrl-C,
+//! `engine` encodes and decodes, `chain` does so for every component of tokenizer.json,
+//! `training` and `word_training` count and learn, `threads` runs many texts at once and listens for Ctrl-C,
 //! `convert` takes values in and gives them out, `errors` makes exceptions of errors and of panics.
 
 mod chain;
@@ -10,7 +10,7 @@ mod engine;
 mod errors;
 mod threads;
 mod training;
-mod wordpiece;
+mod word_training;
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use chain::Chain;
 use engine::{Allowed, Engine};
 use training::PieceCounter;
-use wordpiece::WordPiece;
+use word_training::WordCounter;
 
 /// Long texts are cut into parts of about this size where threads share them.
 const PART_BYTES: usize = 256 << 10;
@@ -27,7 +27,7 @@ const PART_BYTES: usize = 256 << 10;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Allowed, Chain, Engine, PieceCounter, WordPiece, patterns, unicode_version};
+    use super::{Allowed, Chain, Engine, PieceCounter, WordCounter, patterns, unicode_version};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

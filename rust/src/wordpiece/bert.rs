@@ -2,15 +2,15 @@
 //!
 //! The rules and their order are Hugging Face's (`tokenizers` 0.23: BertNormalizer, then BertPreTokenizer): drop control
 //! characters, put spaces around ideographs, decompose and drop accents, lowercase; then cut at white space and around
-//! punctuation. The tables are those of `chain::unicode`.
+//! punctuation. The tables are those of `unicode.rs`.
 //!
 //! `normalize` and `words` say it plainly. `Actions` says what becomes of one character alone, so that a scan needs one
 //! look-up a character: see `actions_equal_the_plain_rules`.
 
 use std::sync::OnceLock;
 
-use crate::chain::unicode::{Form, class, is_control, is_nonspacing, is_punctuation};
 use crate::split::Span;
+use crate::unicode::{Form, class, is_control, is_nonspacing, is_punctuation};
 
 /// BertNormalizer's options. Where `strip_accents` is not said, it is what `lowercase` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

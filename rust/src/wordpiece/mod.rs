@@ -9,7 +9,9 @@
 
 pub mod bert;
 mod block;
+pub mod count;
 pub mod encode;
-
+mod likelihood;
 pub mod matching;
-mod scan;
+pub mod scan;
+pub mod train;
