@@ -20,7 +20,8 @@ MAY_IMPORT = {
     "streaming": {"_core", "engines", "tokenizer", "spec", "errors"},
     "tokenizer": {"_core", "engines", "streaming", "spec", "formats", "vocabularies", "extras", "errors"},
     "loading": {"_core", "engines", "tokenizer", "vocabularies", "formats", "spec", "errors"},
-    "training": {"_core", "engines", "tokenizer", "spec", "errors"},
+    "word_training": {"_core", "spec", "errors"},
+    "training": {"_core", "engines", "tokenizer", "word_training", "spec", "errors"},
     "fim": {"tokenizer", "errors"},
     "compat": {"tokenizer", "training", "formats", "vocabularies", "spec", "extras", "errors"},
     "reference": set(),
@@ -41,8 +42,13 @@ MAY_USE = {
     "packed": set(),
     "prefetch": set(),
     "bpe": {"error", "vocabulary", "count", "split", "packed", "prefetch"},
+    "unicode": set(),
+    "wordpiece": {"error", "vocabulary", "count", "split", "packed", "special", "unicode", "bpe"},
+    "models": {"error", "vocabulary", "bpe", "wordpiece"},
+    "chain": {"error", "decode", "models", "special", "split", "tokenizer", "unicode", "wordpiece"},
     "tokenizer": {"error", "pieces", "bpe", "decode", "special", "split", "vocabulary"},
-    "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"},
+    "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"}
+    | {"chain", "models", "wordpiece"},
 }
 
 
