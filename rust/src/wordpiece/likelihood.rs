@@ -102,8 +102,8 @@ impl Trainer {
                 change(number);
             }
         }
-        for pair in symbols.array_windows() {
-            let number = self.number(*pair);
+        for (&left, &right) in symbols.iter().zip(symbols.iter().skip(1)) {
+            let number = self.number([left, right]);
             if let Some(pair) = self.pairs.get_mut(number as usize) {
                 change(&mut pair.count);
                 if is_added && pair.rows.last() != Some(&row) {
