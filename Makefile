@@ -7,7 +7,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 RUST := $(shell find rust/src rust/Cargo.toml Cargo.toml -type f 2>/dev/null) Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint fmt exact bench bench-instructions asan ci clean
+.PHONY: help demo build test lint fmt exact bench bench-wordpiece bench-instructions asan ci clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ exact: $(VENV)/dev build ## every id against tiktoken's, every piece against Oni
 
 bench: $(VENV)/dev build ## speed beside its peers (CORPUS=path, FLAGS=--quick)
 	$(BIN)/python benches/bench.py $(FLAGS) $(CORPUS)
+
+bench-wordpiece: $(VENV)/dev build ## WordPiece beside its peers (BERT=tokenizer.json CORPUS=path)
+	$(BIN)/python benches/wordpiece.py $(BERT) $(CORPUS)
 
 bench-instructions: ## instruction counts, by valgrind
 	$(PYTHON) benches/instructions.py $(FLAGS)

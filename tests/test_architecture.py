@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "preparing": {"_core", "spec", "errors"},
     "tokenizer": {"_core", "engines", "preparing", "streaming", "spec", "formats", "vocabularies", "extras", "errors"},
     "loading": {"_core", "engines", "tokenizer", "vocabularies", "formats", "spec", "errors"},
-    "training": {"_core", "engines", "tokenizer", "spec", "errors"},
+    "word_training": {"_core", "spec", "errors"},
+    "training": {"_core", "engines", "tokenizer", "word_training", "spec", "errors"},
     "fim": {"tokenizer", "errors"},
     "compat": {"tokenizer", "training", "formats", "vocabularies", "spec", "extras", "errors"},
     "reference": set(),
@@ -40,15 +41,16 @@ MAY_USE = {
     "pieces": {"error", "normalize", "special", "split"},
     "count": {"error", "pieces"},
     "packed": set(),
+    "idle": set(),
     "prefetch": set(),
     "bpe": {"error", "vocabulary", "count", "split", "packed", "prefetch"},
-    "models": {"error", "vocabulary"},
-    "chain": {"error", "decode", "models", "special", "split"},
+    "unicode": set(),
+    "wordpiece": {"error", "vocabulary", "count", "split", "packed", "special", "unicode", "bpe"},
+    "models": {"error", "vocabulary", "bpe", "wordpiece"},
+    "chain": {"error", "decode", "models", "special", "split", "tokenizer", "unicode", "wordpiece"},
     "tokenizer": {"error", "pieces", "bpe", "decode", "special", "split", "vocabulary"},
-    "python": {
-        *("error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"),
-        *("chain", "models"),
-    },
+    "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"}
+    | {"chain", "models", "wordpiece"},
 }
 
 

@@ -120,5 +120,21 @@ class PieceCounter:
         progress: Callable[[int], None] | None,
     ) -> bytes: ...
 
+@final
+class WordCounter:
+    def __new__(cls, *, bert: tuple[bool, bool, bool, bool], special_tokens: list[str]) -> WordCounter: ...
+    def add(self, documents: list[str | bytes], num_threads: int | None) -> None: ...
+    def train(
+        self,
+        *,
+        score: str,
+        vocab_size: int,
+        initial_alphabet: list[str],
+        limit_alphabet: int | None,
+        min_frequency: int,
+        prefix: str,
+        progress: Callable[[int], None] | None,
+    ) -> list[str]: ...
+
 def patterns() -> dict[str, str]: ...
 def unicode_version() -> tuple[str, str]: ...

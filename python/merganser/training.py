@@ -1,4 +1,4 @@
-"""`train`: documents to a Tokenizer. Byte-level BPE: count pieces on all CPUs, then merge."""
+"""`train`: documents to a Tokenizer. Byte-level BPE or WordPiece: count pieces on all CPUs, then merge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from merganser import _core
+from merganser import _core, word_training
 from merganser.engines import engine_splits, named_split
 from merganser.errors import TrainingError
 from merganser.spec import AddedToken, BytePairModel, Spec, Split, Vocabulary, pack, unpack
@@ -41,6 +41,11 @@ def train(
     never_merge_spaces: bool = False,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    model: Literal["bpe", "wordpiece"] = "bpe",
+    score: word_training.Score = "frequency",
+    lowercase: bool = True,
+    initial_alphabet: Iterable[str] = (),
+    limit_alphabet: int | None = None,
 ) -> Tokenizer:
     """A tokenizer of `vocab_size` tokens learned from `documents`: 256 bytes, the special tokens, and merges.
 
@@ -61,10 +66,47 @@ def train(
     >>> [tok.decode([id]) for id in tok.encode("lowest")]
     ['low', 'e', 'st']
 
+    `model="wordpiece"` learns BERT's kind of tokenizer: characters of words in place of bytes of pieces. `vocab_size`
+    counts everything, ids are special tokens (BERT's five where none are named), the alphabet, its characters inside of
+    words (`##a`), then what was joined. `score="frequency"` joins the pair that stands together most often, as Hugging
+    Face's WordPieceTrainer does; `"likelihood"` the pair of the highest count for the product of its parts' counts,
+    the rule of the paper. `limit_alphabet` keeps that many characters, those of `initial_alphabet` first, then the most
+    frequent; `lowercase` is BERT's uncased. These five are WordPiece's alone; `split`, `layout`, `tie_break`,
+    `max_token_length` and `never_merge_spaces` are BPE's.
+
+    >>> tok = train(["low lower lowest"], vocab_size=22, model="wordpiece")
+    >>> [tok.id_to_token(id) for id in tok.encode("lowest")]
+    [b'lowe', b'##st']
+
     Stops early, with a warning that names the true size, when no pair is left. Raises `TrainingError` for sizes and
     options that cannot be met, and `TextError` for documents that are not UTF-8.
     """
     special = _special(special_tokens)
+    if model == "wordpiece":
+        _refuse("wordpiece", split=split != "o200k", layout=layout != "tiktoken", tie_break=tie_break != "ids")
+        _refuse("wordpiece", max_token_length=max_token_length is not None, never_merge_spaces=never_merge_spaces)
+        _check_options(layout, tie_break, min_frequency, max_token_length)
+        if not 0 <= vocab_size <= _MAX_VOCAB_SIZE:
+            raise TrainingError(f"vocab_size: expected 0 to {_MAX_VOCAB_SIZE}, found {vocab_size}")
+        spec = word_training.spec_of(
+            _batches(documents),
+            vocab_size=vocab_size,
+            special=special or list(word_training.SPECIAL_TOKENS),
+            score=score,
+            lowercase=lowercase,
+            initial_alphabet=initial_alphabet,
+            limit_alphabet=limit_alphabet,
+            min_frequency=min(min_frequency, _MAX_U64),
+            num_threads=None if num_threads is None else checked_threads(num_threads),
+            progress=progress,
+        )
+        _warn_if_short(len(spec.model.vocabulary), vocab_size)
+        return Tokenizer(spec)
+    if model != "bpe":
+        raise TrainingError(f"model: expected one of bpe, wordpiece, found {model!r}")
+    initial_alphabet = tuple(initial_alphabet)
+    _refuse("bpe", score=score != "frequency", lowercase=not lowercase, limit_alphabet=limit_alphabet is not None)
+    _refuse("bpe", initial_alphabet=bool(initial_alphabet))
     num_merges = _num_merges(vocab_size, len(special))
     _check_options(layout, tie_break, min_frequency, max_token_length)
     threads = None if num_threads is None else checked_threads(num_threads)
@@ -89,9 +131,20 @@ def train(
     )
     spec = _spec(found, special=special, layout=layout, tie_break=tie_break, splits=splits)
     size = len(spec.model.vocabulary) + len(special)
-    if size < vocab_size:
-        warnings.warn(f"no pair is left to merge: the vocabulary has {size} tokens, not {vocab_size}", stacklevel=2)
+    _warn_if_short(size, vocab_size)
     return Tokenizer(spec)
+
+
+def _refuse(model: str, **given: bool) -> None:
+    """Refuses the options that are given and are the other model's."""
+    for name, is_given in given.items():
+        if is_given:
+            raise TrainingError(f"{name}: expected nothing with model={model!r}, found the option of another model")
+
+
+def _warn_if_short(size: int, vocab_size: int) -> None:
+    if size < vocab_size:
+        warnings.warn(f"no pair is left to merge: the vocabulary has {size} tokens, not {vocab_size}", stacklevel=3)
 
 
 def _special(contents: Iterable[str]) -> list[str]:

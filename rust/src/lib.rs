@@ -14,6 +14,7 @@
 pub mod bpe;
 pub mod count;
 pub mod error;
+pub mod idle;
 mod packed;
 pub mod pool;
 mod prefetch;
@@ -36,7 +37,11 @@ pub mod special;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod tokenizer;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+mod unicode;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod vocabulary;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+pub mod wordpiece;
 
 #[cfg(feature = "python")]
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]

@@ -21,8 +21,19 @@ pub fn key(text: &[u8], start: usize, end: usize) -> u128 {
             u128::from_le_bytes(padded)
         }
     };
-    (bytes & ((1 << (8 * length)) - 1)) | (length as u128) << 120
+    bytes & MASKS.get(length).copied().unwrap_or_default() | (length as u128) << 120
 }
+
+/// The bytes of a key of each length.
+static MASKS: [u128; MAX_KEY_BYTES + 1] = {
+    let mut masks = [0; MAX_KEY_BYTES + 1];
+    let mut length = 1;
+    while length <= MAX_KEY_BYTES {
+        masks[length] = masks[length - 1] << 8 | 0xFF;
+        length += 1;
+    }
+    masks
+};
 
 /// Both halves multiplied and folded: every bit of the key counts.
 #[inline]

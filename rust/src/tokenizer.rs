@@ -1,10 +1,9 @@
 //! The whole of encoding: text → pieces → ids, with spans where they are asked for.
 
-use std::sync::{Mutex, MutexGuard, TryLockError};
-
 use crate::bpe::encode::{Bpe, Scratch};
 use crate::decode::Decoder;
 use crate::error::Result;
+use crate::idle::Idle;
 use crate::pieces::{Added, Origin, Part, Pipeline};
 use crate::pulse::Pulse;
 use crate::special::AddedToken;
@@ -12,8 +11,7 @@ use crate::special::AddedToken;
 #[derive(Debug)]
 pub struct Tokenizer {
     pipeline: Pipeline,
-    /// Idle ones, with the words they have met: as many as there were calls at one time.
-    scratches: Mutex<Vec<Scratch>>,
+    idle: Idle<Scratch>,
     model: Bpe,
     added: Vec<AddedToken>,
     decoder: Decoder,
@@ -30,7 +28,7 @@ pub struct TokenSpan {
 impl Tokenizer {
     pub fn new(pipeline: Pipeline, model: Bpe, added: Vec<AddedToken>) -> Result<Self> {
         let decoder = Decoder::new(model.vocabulary(), &added)?;
-        Ok(Self { pipeline, scratches: Mutex::default(), model, added, decoder })
+        Ok(Self { pipeline, idle: Idle::default(), model, added, decoder })
     }
 
     pub fn decoder(&self) -> &Decoder {
@@ -64,31 +62,9 @@ impl Tokenizer {
         paths
     }
 
-    /// A scratch that is idle, or a new one.
-    ///
-    /// A fork copies the lock as it stands. So whoever may be forked lends and gives back where no fork can happen, holding
-    /// the interpreter lock; and where the lock is never given back all the same, there is a new scratch.
-    pub fn lend(&self) -> Scratch {
-        self.idle().and_then(|mut idle| idle.pop()).unwrap_or_default()
-    }
-
-    /// Keeps a scratch with the words it has met, for the next call.
-    pub fn give_back(&self, scratch: Scratch) {
-        if let Some(mut idle) = self.idle() {
-            idle.push(scratch);
-        }
-    }
-
-    fn idle(&self) -> Option<MutexGuard<'_, Vec<Scratch>>> {
-        // It is held for a few instructions only.
-        for _ in 0..1000 {
-            match self.scratches.try_lock() {
-                Ok(idle) => return Some(idle),
-                Err(TryLockError::Poisoned(idle)) => return Some(idle.into_inner()),
-                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-            }
-        }
-        None
+    /// The scratches that no call uses.
+    pub fn idle(&self) -> &Idle<Scratch> {
+        &self.idle
     }
 
     /// Appends the ids of `text` to `ids`. `go_on` is asked now and then; when it says no, `Error::Interrupted`.

@@ -7,6 +7,7 @@ Read the chapters in this order; each adds one idea to the ones before:
     sennrich.py    BPE on the characters of words, as it began
     split.py       BPE on the bytes of pieces, and special tokens: GPT-2 and GPT-4
     ranks.py       the same without merges: what tiktoken's files hold
+    wordpiece.py   the longest match, and two ways to learn what matches: BERT
 
 The book is slow on purpose, and it is the measure of what is fast: the engine is held equal to it by the tests.
 """
@@ -36,6 +37,7 @@ from .simple import (
     compression_ratio,
 )
 from .split import PATTERNS, RegexTokenizer, cut_special, split
+from .wordpiece import encode_word, likeliest_pair, limited_alphabet, train_wordpiece, weighted_pairs
 
 __all__ = [
     "BPE",
@@ -60,9 +62,14 @@ __all__ = [
     "encode_merges",
     "encode_merges_in_order",
     "encode_ranks",
+    "encode_word",
+    "likeliest_pair",
+    "limited_alphabet",
     "merge",
     "merge_by_rank",
     "recover_merges",
     "split",
     "train_bpe",
+    "train_wordpiece",
+    "weighted_pairs",
 ]

@@ -5,7 +5,7 @@ mod batch;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 mod boundary;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
-mod cache;
+pub(crate) mod cache;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod encode;
 mod merge;

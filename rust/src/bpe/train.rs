@@ -14,6 +14,8 @@
 //! Cost: 8 bytes of memory for each byte of a distinct piece, 4 for each place, 24 for each pair. A
 //! merge costs O(places of its pair). One thread: most merges take microseconds, too short to share.
 //!
+//! The symbols are bytes, or any others in `train_rows`: WordPiece's characters.
+//!
 //! Equal to counting everything anew at each step (`fast_equals_naive`), which is what rustbpe and
 //! Hugging Face (`Ids`), minbpe (`First`), CS336 and subword-nmt (`LexMax`) do or simulate. The result
 //! does not depend on the order in which pieces were added.
@@ -31,6 +33,9 @@ mod tests;
 mod weights;
 
 use std::time::{Duration, Instant};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use crate::count::{CountedPiece, PieceCounts, prefix};
 use crate::error::{Error, Result};
@@ -79,10 +84,36 @@ pub fn train(
     options: &TrainOptions,
     progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Training> {
+    let symbol_of_byte = invert(&options.byte_order)?;
+    // Frequent pieces first: what is read most lies together. For `First` the place of a pair is
+    // its tie key, so there the order must be the corpus's.
+    let pieces = match options.tie_break {
+        TieBreak::First => pieces.sorted_by_first_seen(),
+        _ => pieces.sorted_by_count(),
+    };
+    let row = |piece: CountedPiece| {
+        (piece.bytes.iter().map(|&byte| symbol_of_byte[usize::from(byte)]).collect(), piece.count)
+    };
+    let rows: Vec<Row> = pieces.into_iter().filter(|piece| piece.bytes.len() > 1).map(row).collect();
+    let tokens = Tokens::new(options.byte_order.iter().map(|&byte| vec![byte]), "");
+    train_rows(&rows, tokens, options, progress)
+}
+
+/// Symbols, and how often they stand so.
+pub(crate) type Row = (Vec<u32>, u64);
+
+/// The same for rows of any symbols, the frequent ones best first; `byte_order` is not asked.
+pub(crate) fn train_rows(
+    rows: &[Row],
+    tokens: Tokens,
+    options: &TrainOptions,
+    progress: &mut dyn FnMut(usize) -> bool,
+) -> Result<Training> {
     let mut pulse = Pulse { progress, last_beat: Instant::now(), num_merges: 0 };
-    let mut trainer = Trainer::new(pieces, options, &mut pulse)?;
+    let num_tokens = tokens.len() + options.num_merges;
+    let mut trainer = Trainer::new(rows, tokens, options, &mut pulse)?;
     let mut training = Training::default();
-    while training.merges.len() < options.num_merges {
+    while trainer.tokens.len() < num_tokens {
         let Some((pair, count)) = trainer.next_pair() else {
             break;
         };
@@ -103,6 +134,8 @@ const NO_PAIR: u32 = 0;
 const NOT_MET: u32 = u32::MAX;
 /// Start of the places of a pair that will never be merged.
 const NOT_KEPT: u32 = u32::MAX;
+/// Of so many first symbols, all pairs fit a table.
+const MAX_DENSE: usize = 1 << 10;
 /// Places whose slots are read at once.
 const GROUP: usize = 32;
 /// Places that are read between two looks at the clock, and the same in groups.
@@ -146,40 +179,31 @@ struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    fn new(pieces: &PieceCounts, options: &'a TrainOptions, pulse: &mut Pulse) -> Result<Self> {
-        let symbol_of_byte = invert(&options.byte_order)?;
-        // Frequent pieces first: what is read most lies together. For `First` the place of a pair is
-        // its tie key, so there the order must be the corpus's.
-        let pieces = match options.tie_break {
-            TieBreak::First => pieces.sorted_by_first_seen(),
-            _ => pieces.sorted_by_count(),
-        };
-        let pieces: Vec<_> = pieces.into_iter().filter(|piece| piece.bytes.len() > 1 && piece.count > 0).collect();
-        let num_slots = check_sizes(&pieces)?;
+    fn new(rows: &[Row], tokens: Tokens, options: &'a TrainOptions, pulse: &mut Pulse) -> Result<Self> {
+        let num_slots = check_sizes(rows)?;
         let mut slots = Vec::with_capacity(num_slots);
         let mut weights = Weights::new(num_slots);
         let gap = Slot { symbol: GAP, pair: NO_PAIR };
         slots.push(gap);
-        for piece in &pieces {
-            weights.push(slots.len(), piece.count);
-            slots.extend(
-                piece.bytes.iter().map(|&byte| Slot { symbol: symbol_of_byte[usize::from(byte)], pair: NO_PAIR }),
-            );
+        for (symbols, count) in rows.iter().filter(|(symbols, count)| symbols.len() > 1 && *count > 0) {
+            weights.push(slots.len(), *count);
+            slots.extend(symbols.iter().map(|&symbol| Slot { symbol, pair: NO_PAIR }));
             slots.push(gap);
         }
         weights.finish(num_slots);
+        let num_symbols = tokens.len();
         let mut trainer = Self {
             options,
             minimum: options.min_frequency.max(1),
             slots,
             weights,
-            tokens: Tokens::new(&options.byte_order),
+            tokens,
             pairs: vec![Pair { left: GAP, right: GAP, start: NOT_KEPT, length: 0 }],
             counts: vec![0],
             places: Vec::new(),
             queue: Queue::new(),
-            before_new: vec![NOT_MET; 256],
-            after_new: vec![NOT_MET; 256],
+            before_new: vec![NOT_MET; num_symbols],
+            after_new: vec![NOT_MET; num_symbols],
             found: Vec::new(),
             met: Vec::new(),
         };
@@ -187,9 +211,12 @@ impl<'a> Trainer<'a> {
         Ok(trainer)
     }
 
-    /// Finds the pairs of single bytes.
+    /// Finds the pairs of the first symbols.
     fn count_pairs(&mut self, pulse: &mut Pulse) -> Result<()> {
-        let mut pair_of_bytes = vec![NOT_MET; 256 * 256];
+        let num_symbols = self.tokens.len();
+        let is_dense = num_symbols <= MAX_DENSE;
+        let mut dense = vec![NOT_MET; if is_dense { num_symbols * num_symbols } else { 0 }];
+        let mut sparse: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
         for place in 0..self.slots.len() - 1 {
             if place % BEAT == 0 {
                 pulse.beat()?;
@@ -198,7 +225,10 @@ impl<'a> Trainer<'a> {
             if left == GAP || right == GAP {
                 continue;
             }
-            let cell = &mut pair_of_bytes[(left * 256 + right) as usize];
+            let cell = match is_dense {
+                true => &mut dense[left as usize * num_symbols + right as usize],
+                false => sparse.entry((left, right)).or_insert(NOT_MET),
+            };
             if *cell == NOT_MET {
                 *cell = self.open(left, right);
             }
@@ -238,9 +268,9 @@ impl<'a> Trainer<'a> {
     /// Merges a pair wherever it occurs.
     fn merge(&mut self, number: u32, pulse: &mut Pulse) -> Result<(u32, u32, u32)> {
         let Pair { left, right, start, length } = self.pairs[number as usize];
-        let new = self.tokens.push_joined(left, right);
-        self.before_new.push(NOT_MET);
-        self.after_new.push(NOT_MET);
+        let new = self.tokens.join(left, right);
+        self.before_new.resize(self.tokens.len(), NOT_MET);
+        self.after_new.resize(self.tokens.len(), NOT_MET);
         let first_new_pair = self.pairs.len();
 
         let places = std::mem::take(&mut self.places);
@@ -279,7 +309,7 @@ impl<'a> Trainer<'a> {
 
     /// Puts the new symbol at `start`, and its pairs in place of those that it ends.
     fn merge_at(&mut self, start: usize, left: u32, new: u32) {
-        let length = |symbol: u32| self.tokens.lengths[symbol as usize] as usize;
+        let length = |symbol: u32| self.tokens.num_slots[symbol as usize] as usize;
         let weight = self.weights.at(start);
         let (middle, end) = (start + length(left), start + length(new));
         let (before, after) = (self.slots[start - 1].symbol, self.slots[end].symbol);
@@ -313,7 +343,7 @@ impl<'a> Trainer<'a> {
 
     /// The number of a pair not met before; `NO_PAIR` if it may not be merged.
     fn open(&mut self, left: u32, right: u32) -> u32 {
-        let length = |symbol: u32| self.tokens.lengths[symbol as usize] as usize;
+        let length = |symbol: u32| self.tokens.bytes(symbol).len();
         let is_too_long = self.options.max_token_length.is_some_and(|longest| length(left) + length(right) > longest);
         // Neither half holds two spaces in a row, so only the seam can.
         let joins_spaces = || self.tokens.bytes(left).ends_with(b" ") && self.tokens.bytes(right).starts_with(b" ");
@@ -417,31 +447,62 @@ impl Order<'_> {
     }
 }
 
-/// The bytes of each symbol.
-struct Tokens {
+/// The bytes of each symbol, and the number of slots that it takes.
+pub(crate) struct Tokens {
     bytes: Vec<u8>,
-    starts: Vec<usize>,
-    lengths: Vec<u32>,
+    starts: Vec<(usize, usize)>,
+    num_slots: Vec<u32>,
+    /// What goes from the right one of two symbols that are joined.
+    prefix: Vec<u8>,
+    /// Symbols of these bytes that are in no row: what is joined to such bytes is that symbol.
+    named: HashMap<Vec<u8>, u32, FixedState>,
 }
 
 impl Tokens {
-    fn new(byte_order: &[u8; 256]) -> Self {
-        Self { bytes: byte_order.to_vec(), starts: (0..256).collect(), lengths: vec![1; 256] }
-    }
-
-    fn bytes(&self, symbol: u32) -> &[u8] {
-        let start = self.starts[symbol as usize];
-        &self.bytes[start..start + self.lengths[symbol as usize] as usize]
-    }
-
-    fn push_joined(&mut self, left: u32, right: u32) -> u32 {
-        self.starts.push(self.bytes.len());
-        self.lengths.push(self.lengths[left as usize] + self.lengths[right as usize]);
-        for symbol in [left, right] {
-            let start = self.starts[symbol as usize];
-            self.bytes.extend_from_within(start..start + self.lengths[symbol as usize] as usize);
+    /// Symbols of one slot each.
+    pub fn new(alphabet: impl Iterator<Item = Vec<u8>>, prefix: &str) -> Self {
+        let mut tokens = Self {
+            bytes: Vec::new(),
+            starts: Vec::new(),
+            num_slots: Vec::new(),
+            prefix: prefix.into(),
+            named: HashMap::default(),
+        };
+        for symbol in alphabet {
+            tokens.starts.push((tokens.bytes.len(), tokens.bytes.len() + symbol.len()));
+            tokens.bytes.extend(symbol);
+            tokens.num_slots.push(1);
         }
-        self.lengths.len() as u32 - 1
+        tokens
+    }
+
+    /// Says that `symbol` is in no row.
+    pub fn name(&mut self, symbol: u32) {
+        self.named.insert(self.bytes(symbol).to_vec(), symbol);
+    }
+
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    pub fn bytes(&self, symbol: u32) -> &[u8] {
+        let (start, end) = self.starts[symbol as usize];
+        &self.bytes[start..end]
+    }
+
+    /// The symbol of two that are joined: a new one, or one that waits for these bytes.
+    pub fn join(&mut self, left: u32, right: u32) -> u32 {
+        let (left_bytes, right_bytes) = (self.bytes(left), self.bytes(right));
+        let joined = [left_bytes, right_bytes.strip_prefix(self.prefix.as_slice()).unwrap_or(right_bytes)].concat();
+        let num_slots = self.num_slots[left as usize] + self.num_slots[right as usize];
+        if let Some(&symbol) = self.named.get(&joined) {
+            self.num_slots[symbol as usize] = num_slots;
+            return symbol;
+        }
+        self.starts.push((self.bytes.len(), self.bytes.len() + joined.len()));
+        self.bytes.extend(joined);
+        self.num_slots.push(num_slots);
+        self.len() as u32 - 1
     }
 }
 
@@ -476,16 +537,17 @@ fn invert(byte_order: &[u8; 256]) -> Result<[u32; 256]> {
 
 /// The number of slots. Makes sure that nothing overflows: a place fits into 30 bits; the lists of places
 /// hold each at most three times, so 32 bits do; and the count of one pair is at most that of all pairs.
-fn check_sizes(pieces: &[CountedPiece]) -> Result<usize> {
-    let num_slots = 1 + pieces.iter().map(|piece| piece.bytes.len() + 1).sum::<usize>();
+fn check_sizes(rows: &[Row]) -> Result<usize> {
+    let rows = rows.iter().filter(|(symbols, count)| symbols.len() > 1 && *count > 0);
+    let num_slots = 1 + rows.clone().map(|(symbols, _)| symbols.len() + 1).sum::<usize>();
     if num_slots >= 1 << 30 {
         return Err(Error::Training(format!(
             "corpus: expected distinct pieces of less than 1 GiB in all, found {num_slots} bytes"
         )));
     }
-    let num_pairs = pieces
-        .iter()
-        .try_fold(0u64, |sum, piece| sum.checked_add(piece.count.checked_mul(piece.bytes.len() as u64 - 1)?));
+    let num_pairs = rows
+        .clone()
+        .try_fold(0u64, |sum, (symbols, count)| sum.checked_add(count.checked_mul(symbols.len() as u64 - 1)?));
     match num_pairs {
         Some(_) => Ok(num_slots),
         None => Err(Error::Training("corpus: expected fewer than 2^64 pairs of neighbours, found more".into())),

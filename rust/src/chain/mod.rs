@@ -11,6 +11,7 @@
 //! Regexes come in the `rust` dialect: whoever reads a tokenizer.json translates them.
 
 mod aligned;
+mod bert;
 mod byte_alphabet;
 mod decoders;
 mod normalizers;
@@ -20,9 +21,6 @@ mod pieces;
 mod pre_tokenizers;
 mod precompiled;
 mod scripts;
-mod unicode;
-
-use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -30,8 +28,10 @@ use serde::Deserialize;
 
 use crate::decode::UnknownIds;
 use crate::error::{Error, Result};
+use crate::idle::Idle;
 use crate::models::{Model, Token};
 use crate::special::{AddedToken, Matcher};
+use crate::wordpiece::encode::{self, WordPiece};
 use aligned::Aligned;
 use decoders::Decoder;
 use normalizers::Normalizer;
@@ -77,19 +77,21 @@ pub struct Chain {
     special: HashSet<String, FixedState>,
     /// Whether ids depend on where in the original text something came from.
     always_tracks: bool,
-    /// Idle ones.
-    scratches: Mutex<Vec<Scratch>>,
+    /// What gives the same ids sooner.
+    fast: Option<WordPiece>,
+    idle: Idle<Scratch>,
 }
 
 /// The special tokens that a call does not match, by id.
 #[derive(Debug, Default)]
 pub struct Forbidden(HashSet<u32, FixedState>);
 
-/// Buffers of one thread, and the tokens of the pieces that its call has met.
+/// Buffers of one thread, and the tokens of the pieces that its call has met, or on the fast path any call.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pieces: Pieces,
     aligned: Aligned,
+    words: encode::Scratch,
     tokens: Vec<Token>,
     memo: Memo,
 }
@@ -132,11 +134,23 @@ impl Memo {
     }
 }
 
+impl Scratch {
+    /// An empty list of ids, with the memory of the last one that was given back.
+    pub fn take_ids(&mut self) -> Vec<u32> {
+        self.words.take_ids()
+    }
+
+    pub fn give_back(&mut self, ids: Vec<u32>) {
+        self.words.give_back(ids);
+    }
+}
+
 impl Chain {
     /// `components` is JSON text: those of tokenizer.json by their names, where a missing one is none.
     pub fn new(components: &str, model: Model, added: Vec<AddedToken>) -> Result<Self> {
         let components: Components =
             serde_json::from_str(components).map_err(|error| Error::Spec(format!("components: {error}")))?;
+        let fast = components.word_piece(&model)?;
         let normalizers = normalizers::parse(components.normalizer)?;
         let pre_tokenizers = pre_tokenizers::parse(components.pre_tokenizer)?;
         let decoder = components.decoder.map(decoders::Component::into_steps).transpose()?;
@@ -147,6 +161,7 @@ impl Chain {
         let mut chain = Self {
             trims: components.post_processor.map_or(Vec::new(), offsets::Component::into_trims),
             always_tracks,
+            fast,
             normalizers,
             pre_tokenizers,
             model,
@@ -156,7 +171,7 @@ impl Chain {
             normalized: Matcher::new(Vec::new())?,
             spelled: HashMap::default(),
             special: HashSet::default(),
-            scratches: Mutex::default(),
+            idle: Idle::default(),
         };
         chain.prepare_added()?;
         Ok(chain)
@@ -199,22 +214,16 @@ impl Chain {
         Forbidden(forbidden.map(|token| token.id).collect())
     }
 
-    /// Lends `count` scratches to `work`, one for each thread that it starts.
-    pub fn with_scratches<T>(&self, count: usize, work: impl FnOnce(&mut [Scratch]) -> T) -> T {
-        let idle = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lent = {
-            let mut idle = idle();
-            let kept = idle.len().saturating_sub(count);
-            idle.split_off(kept)
-        };
-        lent.resize_with(count, Scratch::default);
-        let result = work(&mut lent);
-        idle().append(&mut lent);
-        result
+    /// The scratches that no call uses.
+    pub fn idle(&self) -> &Idle<Scratch> {
+        &self.idle
     }
 
     pub fn with_scratch<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
-        self.with_scratches(1, |scratches| work(scratches.first_mut().unwrap_or(&mut Scratch::default())))
+        let mut scratch = self.idle.lend();
+        let result = work(&mut scratch);
+        self.idle.give_back(scratch);
+        result
     }
 
     /// Appends the ids of `text` to `ids`. `go_on` is asked every 64 KB or so; when it says no, `Error::Interrupted`.
@@ -226,6 +235,9 @@ impl Chain {
         ids: &mut Vec<u32>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
+        if let Some(fast) = &self.fast {
+            return self.encode_words_into(fast, text, forbidden, scratch, ids, go_on);
+        }
         self.for_each(text, forbidden, self.always_tracks, scratch, go_on, &mut |_, piece, tokens| match piece.added {
             Some(id) => ids.push(id),
             None => ids.extend(tokens.iter().map(|token| token.id)),
@@ -398,6 +410,9 @@ impl Chain {
 
     /// What is fast about this chain, and what is not and why: name and account of each path.
     pub fn certificate(&self) -> Vec<(String, String)> {
+        if let Some(fast) = &self.fast {
+            return fast.certificate().map(|(name, account)| (name.into(), account.into())).to_vec();
+        }
         let accounts: Vec<_> = self.pre_tokenizers.iter().filter_map(PreTokenizer::certificate).collect();
         let one = accounts.len() == 1;
         let name = |at: usize| if one { "split".into() } else { format!("split {}", at + 1) };

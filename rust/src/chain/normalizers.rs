@@ -7,8 +7,8 @@ use super::aligned::Aligned;
 use super::byte_alphabet;
 use super::patterns::{Pattern, PatternText};
 use super::precompiled::Charsmap;
-use super::unicode::{Form, is_combining, is_control, is_nonspacing};
 use crate::error::{Error, Result};
+use crate::unicode::{Form, is_combining, is_control, is_nonspacing};
 
 /// A normalizer as tokenizer.json writes it. Regexes are in the `rust` dialect.
 #[derive(Debug, Deserialize)]

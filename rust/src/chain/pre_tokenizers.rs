@@ -6,9 +6,9 @@ use super::aligned::Aligned;
 use super::patterns::{Pattern, PatternText};
 use super::pieces::{Behavior, Pieces, split_at};
 use super::scripts;
-use super::unicode::is_punctuation;
 use crate::error::{Error, Result};
 use crate::split::{Splitter, Unmatched, patterns};
+use crate::unicode::is_punctuation;
 
 /// A pre-tokenizer as tokenizer.json writes it. Regexes are in the `rust` dialect.
 #[derive(Debug, Deserialize)]

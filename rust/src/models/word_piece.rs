@@ -8,6 +8,7 @@ use super::trie::Trie;
 use super::{Token, no_unknown_token};
 use crate::error::Result;
 use crate::vocabulary::Vocabulary;
+use crate::wordpiece::matching::Longest;
 
 #[derive(Debug, Deserialize)]
 pub struct Options {
@@ -22,7 +23,7 @@ pub struct WordPiece {
     /// The tokens that a piece begins with, and those that go on, without their prefix.
     first: Trie,
     continuing: Trie,
-    max_characters: usize,
+    options: Options,
     unknown: Option<u32>,
 }
 
@@ -32,7 +33,13 @@ impl WordPiece {
         let first = Trie::new(vocabulary.iter().map(|(id, token)| (token, id)));
         let continuing = Trie::new(vocabulary.iter().filter_map(|(id, token)| Some((token.strip_prefix(prefix)?, id))));
         let unknown = vocabulary.find(options.unk_token.as_bytes()).map(|(_, id)| id);
-        Self { first, continuing, max_characters: options.max_input_chars_per_word, unknown, vocabulary }
+        Self { first, continuing, options, unknown, vocabulary }
+    }
+
+    /// The same in linear time, without places.
+    pub fn longest(&self) -> Result<Longest> {
+        let Options { unk_token, continuing_subword_prefix, max_input_chars_per_word } = &self.options;
+        Longest::new(&self.vocabulary, continuing_subword_prefix, unk_token, *max_input_chars_per_word)
     }
 
     pub fn vocabulary(&self) -> &Vocabulary {
@@ -42,7 +49,7 @@ impl WordPiece {
     pub fn tokenize(&self, piece: &str, tokens: &mut Vec<Token>) -> Result<()> {
         let begin = tokens.len();
         let mut start = 0;
-        let mut is_known = piece.chars().nth(self.max_characters).is_none();
+        let mut is_known = piece.chars().nth(self.options.max_input_chars_per_word).is_none();
         while is_known && start < piece.len() {
             let trie = if start == 0 { &self.first } else { &self.continuing };
             let rest = piece.as_bytes().get(start..).unwrap_or_default();

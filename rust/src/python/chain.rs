@@ -1,23 +1,51 @@
 //! `Chain`: a tokenizer that runs a tokenizer.json as it is written.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::convert::{AddedTokenFields, added_tokens, array, ids_of, text_of, texts_of, unpack};
+use super::PART_BYTES;
+use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, ids_of, unpack};
 use super::engine::{Allowed, allowed_by_chain};
 use super::errors::guarded;
-use super::threads::{Polling, batch, threads};
+use super::parts::{Encoder, encode_parts, joined, lists};
+use super::text::{Text, texts_of};
+use super::threads::interruptible;
 use crate::chain::{self, Encoding, Forbidden, Units};
 use crate::decode::UnknownIds;
 use crate::error::{Error, Result};
+use crate::idle::Idle;
 use crate::models::Model;
 use crate::vocabulary::Vocabulary;
 
 #[pyclass(frozen)]
-pub(super) struct Chain(chain::Chain);
+pub(super) struct Chain(Arc<chain::Chain>, Ints);
+
+impl Encoder for chain::Chain {
+    type Allowed = Forbidden;
+    type Scratch = chain::Scratch;
+
+    fn idle(&self) -> &Idle<chain::Scratch> {
+        self.idle()
+    }
+
+    fn parts<'t>(&self, text: &'t str, _allowed: &Forbidden) -> Vec<(usize, &'t str)> {
+        self.safe_parts(text, PART_BYTES)
+    }
+
+    fn encode_into(
+        &self,
+        text: &str,
+        allowed: &Forbidden,
+        scratch: &mut chain::Scratch,
+        ids: &mut Vec<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        self.encode_into(text, allowed, scratch, ids, go_on)
+    }
+}
 
 /// Id, spelled token, start, end.
 type Token<'py> = (u32, Bound<'py, PyBytes>, usize, usize);
@@ -47,7 +75,8 @@ impl Chain {
         guarded(py, || {
             let vocabulary = Vocabulary::new(data, unpack(ends)?, unpack(ids)?)?;
             let model = Model::new(model, vocabulary, &unpack_scores(scores)?, unpack(merges)?.as_chunks().0)?;
-            chain::Chain::new(components, model, added_tokens(added)).map(Self)
+            chain::Chain::new(components, model, added_tokens(added))
+                .map(|chain| Self(Arc::new(chain), Ints::default()))
         })
     }
 
@@ -69,7 +98,7 @@ impl Chain {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.ids(py, text, allowed, replace, num_threads)?)
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| self.1.list(py, ids))?
     }
 
     #[pyo3(signature = (text, allowed, replace, dtype, num_threads=1))]
@@ -82,7 +111,7 @@ impl Chain {
         dtype: &str,
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.ids(py, text, allowed, replace, num_threads)?, dtype)
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| array(py, ids, dtype))?
     }
 
     #[pyo3(signature = (text, allowed, replace, num_threads=1))]
@@ -94,7 +123,7 @@ impl Chain {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<usize> {
-        Ok(self.ids(py, text, allowed, replace, num_threads)?.len())
+        self.with_ids(py, text, allowed, replace, num_threads, <[u32]>::len)
     }
 
     /// Encodes each text on a thread of its own at a time; the lists are in the order of the texts.
@@ -107,19 +136,11 @@ impl Chain {
         num_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let objects: Vec<Bound<'py, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
-        let texts = texts_of(&objects, replace)?;
-        let texts: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
-        let forbidden = forbidden(py, allowed)?;
-        let lists = self.0.with_scratches(threads(num_threads, texts.len()), |scratches| {
-            let name = |at| format!("document {at}: ");
-            batch(py, &texts, name, scratches, |_, text, scratch, go_on| {
-                let mut ids = Vec::new();
-                self.0.encode_into(text, forbidden, scratch, &mut ids, go_on).map(|()| ids)
-            })
-        })?;
-        let lists: Vec<Bound<'py, PyList>> =
-            lists.into_iter().map(|ids| PyList::new(py, ids)).collect::<PyResult<_>>()?;
-        PyList::new(py, lists)
+        let texts = texts_of(&objects, replace.into(), 0)?;
+        let (num_texts, forbidden) = (texts.len(), forbidden(py, allowed)?);
+        let name = |at| format!("document {at}: ");
+        let parts = encode_parts(py, &self.0, forbidden, texts, num_threads, name)?;
+        lists(py, &parts, num_texts, &self.1)
     }
 
     /// Ids, offsets in characters and words, as Hugging Face's Encoding has them before templates. A list is a text that
@@ -134,12 +155,12 @@ impl Chain {
         let forbidden = forbidden(py, allowed)?;
         let encoding = if let Ok(list) = text.cast::<PyList>() {
             let objects: Vec<_> = list.iter().collect();
-            let texts = texts_of(&objects, replace)?;
-            let words: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
-            self.polled(py, |go_on| self.0.encoding_of_words(&words, forbidden, go_on))?
+            let texts = texts_of(&objects, replace.into(), 0)?;
+            let words: Vec<&str> = texts.iter().map(|text| &**text).collect();
+            interruptible(py, |go_on| self.0.encoding_of_words(&words, forbidden, go_on))?
         } else {
-            let text = text_of(text, replace)?;
-            self.polled(py, |go_on| self.0.encoding(&text, forbidden, go_on))?
+            let text = Text::new(text, replace.into())?;
+            interruptible(py, |go_on| self.0.encoding(&text, forbidden, go_on))?
         };
         let Encoding { ids, offsets, words, .. } = encoding;
         Ok((ids, offsets, words.into_iter().map(Some).collect()))
@@ -157,12 +178,12 @@ impl Chain {
         let forbidden = forbidden(py, allowed)?;
         let encoding = if let Ok(list) = text.cast::<PyList>() {
             let objects: Vec<_> = list.iter().collect();
-            let texts = texts_of(&objects, replace)?;
-            let words: Vec<&str> = texts.iter().map(Cow::as_ref).collect();
-            self.polled(py, |go_on| self.0.untrimmed_of_words(&words, forbidden, go_on))?
+            let texts = texts_of(&objects, replace.into(), 0)?;
+            let words: Vec<&str> = texts.iter().map(|text| &**text).collect();
+            interruptible(py, |go_on| self.0.untrimmed_of_words(&words, forbidden, go_on))?
         } else {
-            let text = text_of(text, replace)?;
-            self.polled(py, |go_on| self.0.untrimmed(&text, forbidden, go_on))?
+            let text = Text::new(text, replace.into())?;
+            interruptible(py, |go_on| self.0.untrimmed(&text, forbidden, go_on))?
         };
         let Encoding { ids, offsets, words, spaces } = encoding;
         Ok((ids, offsets, words, spaces))
@@ -177,7 +198,7 @@ impl Chain {
         replace: (bool, bool),
         unit: &str,
     ) -> PyResult<Vec<Token<'py>>> {
-        let text = text_of(text, replace)?;
+        let text = Text::new(text, replace.into())?;
         let forbidden = forbidden(py, allowed)?;
         let spans = guarded(py, || py.detach(|| self.0.spans(&text, forbidden)))?;
         let size = |c: char| if unit == "utf16" { c.len_utf16() } else { 1 };
@@ -199,7 +220,7 @@ impl Chain {
         allowed: &Allowed,
         replace: (bool, bool),
     ) -> PyResult<Vec<Bound<'py, PyString>>> {
-        let text = text_of(text, replace)?;
+        let text = Text::new(text, replace.into())?;
         let forbidden = forbidden(py, allowed)?;
         let pieces = guarded(py, || py.detach(|| self.0.pieces(&text, forbidden)))?;
         Ok(pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())).collect())
@@ -272,36 +293,34 @@ impl Chain {
 }
 
 impl Chain {
-    fn ids(
+    /// Calls `work`, which holds the interpreter lock, with the ids of `text`.
+    fn with_ids<T>(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
-        _num_threads: usize,
-    ) -> PyResult<Vec<u32>> {
-        let text = text_of(text, replace)?;
-        let forbidden = forbidden(py, allowed)?;
-        let mut ids = Vec::new();
-        self.polled(py, |go_on| {
-            self.0.with_scratch(|scratch| self.0.encode_into(&text, forbidden, scratch, &mut ids, go_on))
-        })?;
-        Ok(ids)
-    }
-
-    /// Runs `work` without the interpreter lock, and listens for signals meanwhile.
-    fn polled<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T> + Send,
+        num_threads: usize,
+        work: impl FnOnce(&[u32]) -> T,
     ) -> PyResult<T> {
-        let mut polling = Polling::new();
-        let done = {
-            let mut go_on = || polling.go_on();
-            guarded(py, || py.detach(|| work(&mut go_on)))
+        let text = Text::new(text, replace.into())?;
+        let forbidden = forbidden(py, allowed)?;
+        if num_threads > 1 && text.len() > PART_BYTES {
+            let name = |_| String::new();
+            let parts = encode_parts(py, &self.0, forbidden, vec![text], Some(num_threads), name)?;
+            return Ok(work(&joined(py, &parts)?));
+        }
+        let mut scratch = self.0.idle().lend();
+        let mut ids = scratch.take_ids();
+        let done = if text.len() < SHORT_BYTES {
+            guarded(py, || self.0.encode_into(&text, forbidden, &mut scratch, &mut ids, &mut || true))
+        } else {
+            interruptible(py, |go_on| self.0.encode_into(&text, forbidden, &mut scratch, &mut ids, go_on))
         };
-        polling.raise()?;
-        done
+        let result = done.map(|()| work(&ids));
+        scratch.give_back(ids);
+        self.0.idle().give_back(scratch);
+        result
     }
 
     fn bytes(
@@ -317,7 +336,7 @@ impl Chain {
     }
 }
 
-fn forbidden<'a>(py: Python<'_>, allowed: &'a Allowed) -> PyResult<&'a Forbidden> {
+fn forbidden<'a>(py: Python<'_>, allowed: &'a Allowed) -> PyResult<&'a Arc<Forbidden>> {
     guarded(py, || allowed.by_chain().ok_or_else(|| Error::Spec("allowed: expected what this chain allows".into())))
 }
 

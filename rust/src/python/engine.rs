@@ -1,26 +1,27 @@
 //! `Engine`: a tokenizer that encodes and decodes.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::PART_BYTES;
-use super::convert::{AddedTokenFields, added_tokens, array, check_signals, ids_of, in_units, steps, unpack};
+use super::convert::{
+    AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, check_signals, ids_of, in_units, steps, unpack,
+};
 use super::errors::guarded;
+use super::parts::{Encoder, encode_parts, joined, lists};
 use super::text::{Text, texts_of};
-use super::threads::{interruptible, parts_of, share, threads};
+use super::threads::interruptible;
 use crate::bpe::encode::{Bpe, Scratch};
 use crate::chain::Forbidden;
 use crate::decode::UnknownIds;
 use crate::error::{Error, Result};
+use crate::idle::Idle;
 use crate::pieces::{Added, Pipeline};
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
-
-/// Texts shorter than this are encoded without letting go of the interpreter lock: that costs more than they do.
-const SHORT_BYTES: usize = 8 << 10;
 
 /// The added tokens that one call looks for.
 #[pyclass(frozen)]
@@ -29,7 +30,7 @@ pub(super) struct Allowed(AllowedBy);
 /// What an engine or a chain has prepared.
 enum AllowedBy {
     Engine(Arc<Added>),
-    Chain(Forbidden),
+    Chain(Arc<Forbidden>),
 }
 
 impl Allowed {
@@ -40,7 +41,7 @@ impl Allowed {
         })
     }
 
-    pub(super) fn by_chain(&self) -> Option<&Forbidden> {
+    pub(super) fn by_chain(&self) -> Option<&Arc<Forbidden>> {
         match &self.0 {
             AllowedBy::Chain(forbidden) => Some(forbidden),
             AllowedBy::Engine(_) => None,
@@ -49,35 +50,36 @@ impl Allowed {
 }
 
 pub(super) fn allowed_by_chain(forbidden: Forbidden) -> Allowed {
-    Allowed(AllowedBy::Chain(forbidden))
+    Allowed(AllowedBy::Chain(Arc::new(forbidden)))
 }
 
 #[pyclass(frozen)]
 pub(super) struct Engine {
     tokenizer: Arc<Tokenizer>,
-    /// The `int` of each id that was in a list: a list shares them, which is ten times as fast as making new ones.
-    ints: Mutex<Vec<Option<Py<PyInt>>>>,
+    ints: Ints,
 }
 
-/// What one thread has made of the parts it took.
-struct Encoded {
-    scratch: Scratch,
-    ids: Vec<u32>,
-    /// Each part, with where its ids begin and end.
-    parts: Vec<(usize, usize, usize)>,
-}
+impl Encoder for Tokenizer {
+    type Allowed = Added;
+    type Scratch = Scratch;
 
-/// The ids of a part of a text.
-struct PartIds {
-    document: usize,
-    start: usize,
-    end: usize,
-    ids: Arc<Vec<u32>>,
-}
+    fn idle(&self) -> &Idle<Scratch> {
+        self.idle()
+    }
 
-impl PartIds {
-    fn ids(&self) -> &[u32] {
-        self.ids.get(self.start..self.end).unwrap_or_default()
+    fn parts<'t>(&self, text: &'t str, allowed: &Added) -> Vec<(usize, &'t str)> {
+        self.safe_parts(text, allowed, PART_BYTES)
+    }
+
+    fn encode_into(
+        &self,
+        text: &str,
+        allowed: &Added,
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        self.encode_into(text, allowed, scratch, ids, go_on)
     }
 }
 
@@ -107,7 +109,7 @@ impl Engine {
             };
             let normalizers = normalizers.iter().map(|name| name.parse()).collect::<Result<_>>()?;
             Tokenizer::new(Pipeline::new(normalizers, steps(&splits)?)?, model, added_tokens(added))
-                .map(|tokenizer| Self { tokenizer: Arc::new(tokenizer), ints: Mutex::default() })
+                .map(|tokenizer| Self { tokenizer: Arc::new(tokenizer), ints: Ints::default() })
         })
     }
 
@@ -129,7 +131,7 @@ impl Engine {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, &self.ids(py, text, allowed, replace, num_threads)?)
+        self.ints.list(py, &self.ids(py, text, allowed, replace, num_threads)?)
     }
 
     #[pyo3(signature = (text, allowed, replace, dtype, num_threads=1))]
@@ -168,29 +170,10 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let objects: Vec<Bound<'py, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
         let texts = texts_of(&objects, replace.into(), 0)?;
-        let num_texts = texts.len();
-        let parts = self.encode_parts(py, texts, allowed, num_threads, |at| format!("document {at}: "))?;
-        let mut lists = Vec::with_capacity(num_texts);
-        let mut num_ids = 0;
-        let mut parts = parts.iter().peekable();
-        for document in 0..num_texts {
-            let Some(first) = parts.next_if(|part| part.document == document) else { continue };
-            let mut whole = Vec::new();
-            while let Some(next) = parts.next_if(|part| part.document == document) {
-                if whole.is_empty() {
-                    whole.extend_from_slice(first.ids());
-                }
-                whole.extend_from_slice(next.ids());
-            }
-            let ids = if whole.is_empty() { first.ids() } else { &whole };
-            lists.push(self.list(py, ids)?);
-            num_ids += ids.len();
-            if num_ids >= 1 << 20 {
-                num_ids = 0;
-                py.check_signals()?;
-            }
-        }
-        PyList::new(py, lists)
+        let (num_texts, allowed) = (texts.len(), allowed.by_engine(py)?);
+        let name = |at| format!("document {at}: ");
+        let parts = encode_parts(py, &self.tokenizer, allowed, texts, num_threads, name)?;
+        lists(py, &parts, num_texts, &self.ints)
     }
 
     /// (id, bytes, start, end) of each token; `unit` is "character", "byte" or "utf16".
@@ -204,13 +187,13 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let text = Text::new(text, replace.into())?;
         let allowed = allowed.by_engine(py)?;
-        let mut scratch = self.tokenizer.lend();
+        let mut scratch = self.tokenizer.idle().lend();
         let spans = interruptible(py, |go_on| {
             let mut spans = self.tokenizer.spans(&text, allowed, &mut scratch, go_on)?;
             in_units(&text, &mut spans, unit);
             Ok(spans)
         });
-        self.tokenizer.give_back(scratch);
+        self.tokenizer.idle().give_back(scratch);
         let tokens = PyList::empty(py);
         for (at, span) in spans?.into_iter().enumerate() {
             check_signals(py, at << 3)?;
@@ -305,25 +288,6 @@ impl Engine {
 }
 
 impl Engine {
-    fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
-        // Taken where it is free: making a list may collect garbage, and a finalizer may come back here.
-        let Ok(mut ints) = self.ints.try_lock() else { return PyList::new(py, ids) };
-        let num_ids = self.tokenizer.decoder().num_ids();
-        if ints.len() < num_ids {
-            ints.resize_with(num_ids, || None);
-        }
-        let int = |&id: &u32| match ints.get_mut(id as usize) {
-            Some(Some(int)) => int.bind(py).clone(),
-            Some(free) => {
-                let int = PyInt::new(py, id);
-                *free = Some(int.clone().unbind());
-                int
-            }
-            None => PyInt::new(py, id),
-        };
-        PyList::new(py, ids.iter().map(int))
-    }
-
     fn ids(
         &self,
         py: Python<'_>,
@@ -333,22 +297,14 @@ impl Engine {
         num_threads: usize,
     ) -> PyResult<Vec<u32>> {
         let text = Text::new(text, replace.into())?;
-        if num_threads > 1 && text.len() > PART_BYTES {
-            let parts = self.encode_parts(py, vec![text], allowed, Some(num_threads), |_| String::new())?;
-            return interruptible(py, |go_on| {
-                let mut ids = Vec::with_capacity(parts.iter().map(|part| part.ids().len()).sum());
-                for part in &parts {
-                    ids.extend_from_slice(part.ids());
-                    if !go_on() {
-                        return Err(Error::Interrupted);
-                    }
-                }
-                Ok(ids)
-            });
-        }
         let allowed = allowed.by_engine(py)?;
+        if num_threads > 1 && text.len() > PART_BYTES {
+            let name = |_| String::new();
+            let parts = encode_parts(py, &self.tokenizer, allowed, vec![text], Some(num_threads), name)?;
+            return joined(py, &parts);
+        }
         // The scratch is lent and given back with the interpreter lock held.
-        let mut scratch = self.tokenizer.lend();
+        let mut scratch = self.tokenizer.idle().lend();
         let done = if text.len() < SHORT_BYTES {
             guarded(py, || {
                 let mut ids = Vec::with_capacity(text.len() / 3 + 8);
@@ -362,49 +318,8 @@ impl Engine {
                 Ok(ids)
             })
         };
-        self.tokenizer.give_back(scratch);
+        self.tokenizer.idle().give_back(scratch);
         done
-    }
-
-    /// The ids of the parts of each text, in order. An error names its text as `name` does.
-    fn encode_parts(
-        &self,
-        py: Python<'_>,
-        texts: Vec<Text>,
-        allowed: &Allowed,
-        num_threads: Option<usize>,
-        name: impl Fn(usize) -> String,
-    ) -> PyResult<Vec<PartIds>> {
-        let allowed = allowed.by_engine(py)?;
-        let parts = guarded(py, || {
-            py.detach(|| Ok(parts_of(&texts, |text| self.tokenizer.safe_parts(text, allowed, PART_BYTES))))
-        })?;
-        let num_threads = threads(num_threads, parts.len());
-        let states = (0..num_threads)
-            .map(|_| Encoded { scratch: self.tokenizer.lend(), ids: Vec::new(), parts: Vec::new() })
-            .collect();
-        let (texts, parts) = (Arc::new(texts), Arc::new(parts));
-        let (tokenizer, added) = (Arc::clone(&self.tokenizer), Arc::clone(allowed));
-        let work = move |at, text: &str, state: &mut Encoded, go_on: &mut dyn FnMut() -> bool| {
-            let start = state.ids.len();
-            tokenizer.encode_into(text, &added, &mut state.scratch, &mut state.ids, go_on)?;
-            state.parts.push((at, start, state.ids.len()));
-            Ok(())
-        };
-        let (states, done) = share(py, (texts, Arc::clone(&parts)), name, states, work);
-        let mut found = Vec::with_capacity(parts.len());
-        for Encoded { scratch, ids, parts: encoded } in states {
-            self.tokenizer.give_back(scratch);
-            let ids = Arc::new(ids);
-            found.extend(encoded.into_iter().map(|(at, start, end)| (at, start, end, Arc::clone(&ids))));
-        }
-        done?;
-        found.sort_unstable_by_key(|(at, ..)| *at);
-        let of = |(at, start, end, ids): (usize, usize, usize, Arc<Vec<u32>>)| {
-            let document = parts.get(at).map_or(0, |part| part.document);
-            PartIds { document, start, end, ids }
-        };
-        Ok(found.into_iter().map(of).collect())
     }
 
     fn bytes(

@@ -1,16 +1,18 @@
 //! The Python module `merganser._core`: translates, and decides nothing.
 //!
-//! `engine` encodes and decodes, `chain` does so for every component of tokenizer.json, `training` counts and learns,
-//! `threads` shares texts among threads and listens for Ctrl-C, `text` takes text in, `convert` takes other values in and
+//! `engine` encodes and decodes, `chain` does so for every component of tokenizer.json, `training` and `word_training` count and learn,
+//! `parts` and `threads` share texts among threads and listen for Ctrl-C, `text` takes text in, `convert` takes other values in and
 //! gives them out, `errors` makes exceptions of errors and of panics.
 
 mod chain;
 mod convert;
 mod engine;
 mod errors;
+mod parts;
 mod text;
 mod threads;
 mod training;
+mod word_training;
 
 use std::collections::HashMap;
 
@@ -19,6 +21,7 @@ use pyo3::prelude::*;
 use chain::Chain;
 use engine::{Allowed, Engine};
 use training::PieceCounter;
+use word_training::WordCounter;
 
 /// Long texts are cut into parts of about this size where threads share them.
 const PART_BYTES: usize = 256 << 10;
@@ -26,7 +29,7 @@ const PART_BYTES: usize = 256 << 10;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Allowed, Chain, Engine, PieceCounter, patterns, unicode_version};
+    use super::{Allowed, Chain, Engine, PieceCounter, WordCounter, patterns, unicode_version};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -106,7 +106,8 @@ impl Form {
 /// Combining class, character, change.
 type Decomposed = (u8, char, isize);
 
-fn class(character: char) -> u8 {
+/// The combining class.
+pub fn class(character: char) -> u8 {
     if character.is_ascii() || !NORMALIZED.contains(character) { 0 } else { canonical_combining_class(character) }
 }
 
