@@ -620,7 +620,6 @@ def test_a_text_does_not_grow_by_being_encoded(gpt2):
 
 
 @on_linux
-@pytest.mark.xfail(strict=True, reason="rust/src/bpe/encode.rs: 40 bytes for each byte of a long piece")
 @pytest.mark.parametrize("unit", ["a", "^", " "])
 def test_a_long_piece_takes_six_times_the_text_and_64_megabytes(unit):
     assert float(alone(MEMORY.replace("TEXT", f"{unit!r} * 4_000_000"))) < 6

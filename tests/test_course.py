@@ -172,7 +172,7 @@ def random_cuts(rng, text, num_cuts):
 @pytest.fixture
 def tiny_blocks(monkeypatch):
     """Blocks so small that every text is many."""
-    monkeypatch.setattr(mg.tokenizer, "_BLOCK_CHARACTERS", 8)
+    monkeypatch.setattr(mg.streaming, "_BLOCK_CHARACTERS", 8)
 
 
 @pytest.mark.parametrize("unmatched", ["keep", "drop"])

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
+import merganser as mg
 from merganser import formats, vocabularies
 from merganser.errors import FormatError, StorageError
 from merganser.formats import byte_alphabet, coverage, dialects, files, huggingface, lock, regex_syntax
@@ -540,8 +541,15 @@ WORDS = [r"\w", r"\W+", r"\w+|[^\w\s]+", r"\b.", r"\b\w{1,9}\b", r".\B", r"\W\b"
 @pytest.mark.parametrize("pattern", WORDS)
 def test_a_word_of_oniguruma_is_the_same_in_rust(pattern):
     signs = "²³¹¼½¾ªµº·×÷\u200c\u200d_\n'\u0301漢"
-    texts = [code_points(), *(f"a{sign}b {sign}" for sign in signs), *ENDS]
-    assert rust_matches(dialects.rust_from_oniguruma(pattern), *texts) == oniguruma_matches(pattern, *texts)
+    texts = [*(f"a{sign}b {sign}" for sign in signs), *ENDS]
+    translated = dialects.rust_from_oniguruma(pattern)
+    assert rust_matches(translated, *texts) == oniguruma_matches(pattern, *texts)
+    # A token for every piece of so long a text would be too many for tiktoken.
+    split = mg.Split(pattern=translated, unmatched="drop")
+    tok = mg.Tokenizer(
+        Spec(model=BytePairModel(vocabulary=Vocabulary.from_tokens(BYTES), semantics="rank"), splits=(split,))
+    )
+    assert [piece.encode() for piece in tok.pieces(code_points())] == oniguruma_matches(pattern, code_points())[0]
 
 
 def test_classes_hold_the_same_code_points_in_both_dialects():

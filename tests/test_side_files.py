@@ -154,6 +154,7 @@ def test_what_is_wrong_in_a_side_file_is_said_with_its_place(tmp_path, config, m
 # BERT's vocab.txt
 
 
+@pytest.mark.filterwarnings("ignore:.*has two lines")
 @pytest.mark.parametrize(
     "config",
     [
@@ -185,6 +186,7 @@ def test_a_vocab_txt_is_known_by_what_is_in_it(tmp_path):
     assert mg.load(tmp_path / "bert.txt").encode("A b") == [5, 6]
 
 
+@pytest.mark.filterwarnings("ignore:.*has two lines")
 @pytest.mark.parametrize(
     ("config", "vocab", "message"),
     [

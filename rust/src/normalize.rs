@@ -1,6 +1,7 @@
 //! Normalization: the Unicode forms NFC, NFD, NFKC and NFKD, and which original bytes each normalized byte came from.
 //!
-//! Text already in form is borrowed, found so by the quick check in one pass. The tables are `unicode-normalization`'s.
+//! Text already in form is borrowed, found so by the quick check in one pass. The tables are `unicode-normalization`'s, cut
+//! down to the Unicode version of Hugging Face's crate, whose normal forms these are: see `unicode`.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -11,9 +12,10 @@ use unicode_normalization::{
 };
 
 use crate::error::Error;
+use crate::unicode::{self, Form};
 
-/// The version of Unicode behind the normalization tables.
-pub const UNICODE_VERSION: (u8, u8, u8) = unicode_normalization::UNICODE_VERSION;
+/// The version of Unicode that is normalized: later characters stay as they are.
+pub const UNICODE_VERSION: (u8, u8, u8) = (9, 0, 0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Normalizer {
@@ -40,6 +42,7 @@ impl FromStr for Normalizer {
 impl Normalizer {
     /// `text` in this form.
     pub fn apply<'t>(self, text: &'t str) -> Cow<'t, str> {
+        // Text in form by newer tables is in form by older ones, which know fewer characters that join or move.
         if text.is_ascii() || self.quick_check(text) == IsNormalized::Yes {
             return Cow::Borrowed(text);
         }
@@ -56,6 +59,11 @@ impl Normalizer {
     }
 
     fn collect(self, text: &str) -> String {
+        if !text.chars().all(unicode::is_normalized) {
+            let is_compatible = matches!(self, Self::Nfkc | Self::Nfkd);
+            let form = Form { is_compatible, is_composed: matches!(self, Self::Nfc | Self::Nfkc) };
+            return form.of(text).into_iter().map(|(character, _)| character).collect();
+        }
         match self {
             Self::Nfc => text.nfc().collect(),
             Self::Nfd => text.nfd().collect(),
@@ -123,6 +131,13 @@ mod tests {
     fn text_in_form_is_borrowed() {
         assert!(matches!(Normalizer::Nfc.apply("plain é"), Cow::Borrowed(_)));
         assert_eq!(Normalizer::Nfc.apply("e\u{301}"), "é");
+    }
+
+    #[test]
+    fn characters_after_unicode_9_stay_as_they_are() {
+        // U+A7F2 is a letter C of Unicode 14, U+1DFA a mark of class 218 of Unicode 14.
+        assert_eq!(Normalizer::Nfkc.apply("\u{A7F2}e\u{301}"), "\u{A7F2}é");
+        assert_eq!(Normalizer::Nfc.apply("e\u{1DFA}\u{301}"), "e\u{1DFA}\u{301}");
     }
 
     #[test]

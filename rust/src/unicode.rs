@@ -63,6 +63,11 @@ pub fn is_combining(character: char) -> bool {
     COMBINING.contains(character)
 }
 
+/// Whether normal forms know the character; the others stay as they are.
+pub fn is_normalized(character: char) -> bool {
+    NORMALIZED.contains(character)
+}
+
 /// A normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {

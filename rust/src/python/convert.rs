@@ -139,7 +139,7 @@ impl Ints {
 /// Raises what a signal raised, asked for once every so many items.
 #[inline]
 pub(super) fn check_signals(py: Python<'_>, at: usize) -> PyResult<()> {
-    if at & 0xF_FFFF == 0xF_FFFF { py.check_signals() } else { Ok(()) }
+    if at & 0xF_FFFF == 0 { py.check_signals() } else { Ok(()) }
 }
 
 /// `ids` as a NumPy array of its own.
