@@ -235,11 +235,11 @@ def test_what_was_trained_is_saved_for_tokenizers_and_loads_again(tmp_path):
         ({"vocab_size": -1}, "vocab_size: expected 0 to 16777216, found -1"),
         (
             {"split": "gpt2"},
-            "split: expected nothing with model='wordpiece', found the option of another model",
+            "split: expected nothing with model='wordpiece', found an option of model='bpe'",
         ),
         (
             {"model": "bpe", "vocab_size": 300, "limit_alphabet": 5},
-            "limit_alphabet: expected nothing with model='bpe', found the option of another model",
+            "limit_alphabet: expected nothing with model='bpe', found an option of model='wordpiece'",
         ),
         ({"model": "words"}, "model: expected one of bpe, wordpiece, found 'words'"),
     ],

@@ -8,18 +8,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from merganser import _core, engines, preparing, streaming, vocabularies
+from merganser import _core, engines, vocabularies
 from merganser.engines import named_split
 from merganser.errors import TextError, TokenIdError
 from merganser.extras import require
-from merganser.preparing import Options, Prepared, PreparedBatch, Side, Step, Strategy
 from merganser.spec import MAX_ID, AddedToken, CharacterPairModel, Spec, Split, TemplatePart, unpack
-from merganser.streaming import DecodeStream, UnknownIds
 
 if TYPE_CHECKING:
     import numpy as np
     import tiktoken
     from numpy.typing import NDArray
+
+    from merganser.preparing import Options, Prepared, PreparedBatch, Side, Step, Strategy
+    from merganser.streaming import DecodeStream, UnknownIds
 
 Text = str | bytes
 AllowSpecial = Collection[str] | Literal["all"]
@@ -212,6 +213,8 @@ class Tokenizer:
         >>> list(tok.encode_iterable(["so mu", "ch de", "pends"])) == tok.encode("so much depends")
         True
         """
+        from merganser import streaming
+
         return streaming.encoded(texts, self._engine, self._allow(allow_special))
 
     def count(
@@ -322,6 +325,8 @@ class Tokenizer:
         >>> [stream.push(id) for id in load("gpt2").encode("héllo")] + [stream.finish()]
         ['h', 'é', 'llo', '']
         """
+        from merganser.streaming import DecodeStream
+
         return DecodeStream(
             self, prompt_ids, errors=errors, skip_special_tokens=skip_special_tokens, unknown_ids=unknown_ids
         )
@@ -362,6 +367,8 @@ class Tokenizer:
         Raises `TextError` where a text cannot be cut as asked, and `TokenIdError` where no token to pad with is known.
         """
         pairs = None if pair is None else [pair]
+        from merganser import preparing
+
         rows = self._prepared(
             [text],
             pairs,
@@ -370,7 +377,7 @@ class Tokenizer:
             add_special_tokens=add_special_tokens,
             offsets=offsets,
             overflow=overflow,
-            options=Options(
+            options=preparing.Options(
                 truncation=truncation,
                 max_length=max_length,
                 stride=stride,
@@ -412,6 +419,8 @@ class Tokenizer:
 
         Raises what `prepare` does, naming the document.
         """
+        from merganser import preparing
+
         rows = self._prepared(
             texts,
             pairs,
@@ -420,7 +429,7 @@ class Tokenizer:
             add_special_tokens=add_special_tokens,
             offsets=offsets,
             overflow=overflow,
-            options=Options(
+            options=preparing.Options(
                 truncation=truncation,
                 max_length=max_length,
                 stride=stride,
@@ -431,7 +440,7 @@ class Tokenizer:
                 pad_token=pad_token,
             ),
         )
-        return PreparedBatch.of(rows)
+        return preparing.PreparedBatch.of(rows)
 
     # The vocabulary.
 
@@ -543,6 +552,8 @@ class Tokenizer:
                 raise TypeError(f"special_tokens: expected texts with their ids, found {type(content).__name__}")
             if not content:
                 raise TokenIdError(f"special token {id}: expected a text to match, found an empty one")
+            if type(id) is not int:
+                raise TypeError(f"special token {content!r}: expected an int as its id, found {type(id).__name__}")
             if not 0 <= id <= MAX_ID:
                 raise TokenIdError(f"special token {content!r}: expected an id from 0 to {MAX_ID}, found {id}")
             if (have := self._added_ids.get(content)) is not None and have != id:
@@ -677,6 +688,8 @@ class Tokenizer:
         options: Options,
     ) -> list[Prepared]:
         truncation, padding = options.truncation_of(self.spec), options.padding_of(self.spec, self.token_to_id)
+        from merganser import preparing
+
         sides = [preparing.checked_texts(texts, "texts", is_split_into_words=is_split_into_words)]
         if pairs is not None:
             sides.append(preparing.checked_texts(pairs, "pairs", is_split_into_words=is_split_into_words))
@@ -697,6 +710,8 @@ class Tokenizer:
 
     @cached_property
     def _steps(self) -> tuple[Step, ...]:
+        from merganser import preparing
+
         return preparing.steps_of(self.spec)
 
     @cached_property

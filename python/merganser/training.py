@@ -71,7 +71,7 @@ def train(
     words (`##a`), then what was joined. `score="frequency"` joins the pair that stands together most often, as Hugging
     Face's WordPieceTrainer does; `"likelihood"` the pair of the highest count for the product of its parts' counts,
     the rule of the paper. `limit_alphabet` keeps that many characters, those of `initial_alphabet` first, then the most
-    frequent; `lowercase` is BERT's uncased. These five are WordPiece's alone; `split`, `layout`, `tie_break`,
+    frequent; `lowercase` is BERT's uncased. `model` apart, these are WordPiece's alone; `split`, `layout`, `tie_break`,
     `max_token_length` and `never_merge_spaces` are BPE's.
 
     >>> tok = train(["low lower lowest"], vocab_size=22, model="wordpiece")
@@ -100,7 +100,7 @@ def train(
             num_threads=None if num_threads is None else checked_threads(num_threads),
             progress=progress,
         )
-        _warn_if_short(len(spec.model.vocabulary), vocab_size)
+        _warn_of_size(len(spec.model.vocabulary), vocab_size)
         return Tokenizer(spec)
     if model != "bpe":
         raise TrainingError(f"model: expected one of bpe, wordpiece, found {model!r}")
@@ -131,7 +131,7 @@ def train(
     )
     spec = _spec(found, special=special, layout=layout, tie_break=tie_break, splits=splits)
     size = len(spec.model.vocabulary) + len(special)
-    _warn_if_short(size, vocab_size)
+    _warn_of_size(size, vocab_size)
     return Tokenizer(spec)
 
 
@@ -139,10 +139,17 @@ def _refuse(model: str, **given: bool) -> None:
     """Refuses the options that are given and are the other model's."""
     for name, is_given in given.items():
         if is_given:
-            raise TrainingError(f"{name}: expected nothing with model={model!r}, found the option of another model")
+            other = "bpe" if model == "wordpiece" else "wordpiece"
+            raise TrainingError(
+                f"{name}: expected nothing with model={model!r}, found an option of model={other!r}",
+                hint=f"pass model={other!r}, or leave {name} out",
+            )
 
 
-def _warn_if_short(size: int, vocab_size: int) -> None:
+def _warn_of_size(size: int, vocab_size: int) -> None:
+    if size > vocab_size:
+        text = f"the alphabet and the special tokens alone are {size} tokens, more than the {vocab_size} asked for"
+        warnings.warn(text, stacklevel=3)
     if size < vocab_size:
         warnings.warn(f"no pair is left to merge: the vocabulary has {size} tokens, not {vocab_size}", stacklevel=3)
 

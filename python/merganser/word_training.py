@@ -8,13 +8,29 @@ from typing import Literal
 
 from merganser import _core
 from merganser.errors import TrainingError
-from merganser.spec import AddedToken, Component, Pipeline, Spec, TemplatePart, Vocabulary, WordPieceModel
+from merganser.spec import (
+    AddedToken,
+    Component,
+    Pipeline,
+    Spec,
+    Surroundings,
+    TemplatePart,
+    Vocabulary,
+    WordPieceModel,
+)
 
 Score = Literal["frequency", "likelihood"]
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _UNKNOWN, _FIRST, _LAST = "[UNK]", "[CLS]", "[SEP]"
 _PREFIX = "##"
+_ROLES = (
+    ("cls_token", "[CLS]"),
+    ("mask_token", "[MASK]"),
+    ("pad_token", "[PAD]"),
+    ("sep_token", "[SEP]"),
+    ("unk_token", "[UNK]"),
+)
 
 
 def spec_of(
@@ -74,6 +90,7 @@ def spec_of(
             post_processor=_template(special),
             decoder=Component(type="WordPiece", options=(("cleanup", True), ("prefix", _PREFIX))),
         ),
+        surroundings=Surroundings(roles=tuple(role for role in _ROLES if role[1] in special)),
         tie_break="ids",
     )
 

@@ -98,8 +98,11 @@ impl Matcher {
             // White space that the token before has taken is not there to be taken again.
             let start = if token.lstrip { before.trim_end().len().max(free_from) } else { found.start() };
             let end = if token.rstrip { text.len() - after.trim_start().len() } else { found.end() };
+            if start >= end {
+                return None;
+            }
             free_from = end;
-            (start <= end).then_some(Found { id: token.id, start, end })
+            Some(Found { id: token.id, start, end })
         })
     }
 }

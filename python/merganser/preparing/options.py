@@ -101,7 +101,7 @@ class Options:
         if id is None or isinstance(id, bool) or not 0 <= id <= MAX_ID:
             raise TokenIdError(
                 f"pad_token: expected a token of the vocabulary to fill rows up with, found {token!r}",
-                hint='pass pad_token=, the content or the id of one, such as "<|endoftext|>"',
+                hint="pass pad_token=, the content or the id of a token of this tokenizer",
             )
         return id
 

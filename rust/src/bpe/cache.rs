@@ -115,15 +115,15 @@ impl WordTable {
 
     #[cold]
     fn make_room(&mut self) {
-        let size = (self.slots.len() * 2).clamp(MIN_SLOTS, MAX_SLOTS);
-        let is_full = self.slots.len() >= MAX_SLOTS;
-        let slots = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
-        if is_full {
-            self.num_used = 0;
+        if self.slots.len() >= MAX_SLOTS {
+            self.slots.fill(Slot::default());
             self.long.clear();
-        } else {
-            slots.into_iter().filter(|slot| slot.key != 0).for_each(|slot| self.place(slot));
+            self.num_used = 0;
+            return;
         }
+        let size = (self.slots.len() * 2).max(MIN_SLOTS);
+        let slots = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
+        slots.into_iter().filter(|slot| slot.key != 0).for_each(|slot| self.place(slot));
     }
 }
 
