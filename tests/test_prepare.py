@@ -438,9 +438,14 @@ def test_half_a_million_added_tokens_load_in_seconds(gpt2, tmp_path):
     tok = mg.load(tmp_path / "many.json")
     assert tok.encode("a <|extra 7|>.", allow_special="all") == [64, 220, 50_264, 13]
     assert time.process_time() - start < 20  # Some seconds alone.
+    assert least_seconds(tok) < 3 * least_seconds(gpt2)
+
+
+def least_seconds(tok):
+    """Of five rounds: a busy machine and a garbage collection slow some, never all."""
     seconds = []
-    for same in (gpt2, tok):
+    for _ in range(5):
         start = time.process_time()
-        same.encode_batch(["one sentence with <|extra 7|> in it"] * 20_000, num_threads=1)
+        tok.encode_batch(["one sentence with <|extra 7|> in it"] * 20_000, num_threads=1)
         seconds.append(time.process_time() - start)
-    assert seconds[1] < 3 * seconds[0]
+    return min(seconds)

@@ -366,12 +366,11 @@ class Tokenizer:
 
         Raises `TextError` where a text cannot be cut as asked, and `TokenIdError` where no token to pad with is known.
         """
-        pairs = None if pair is None else [pair]
         from merganser import preparing
 
         rows = self._prepared(
             [text],
-            pairs,
+            None if pair is None else [pair],
             is_split_into_words=is_split_into_words,
             allow_special=allow_special,
             add_special_tokens=add_special_tokens,
@@ -687,9 +686,9 @@ class Tokenizer:
         overflow: bool,
         options: Options,
     ) -> list[Prepared]:
-        truncation, padding = options.truncation_of(self.spec), options.padding_of(self.spec, self.token_to_id)
         from merganser import preparing
 
+        truncation, padding = options.truncation_of(self.spec), options.padding_of(self.spec, self.token_to_id)
         sides = [preparing.checked_texts(texts, "texts", is_split_into_words=is_split_into_words)]
         if pairs is not None:
             sides.append(preparing.checked_texts(pairs, "pairs", is_split_into_words=is_split_into_words))
@@ -722,25 +721,23 @@ class Tokenizer:
     def _chain_allow(self, allow_special: AllowSpecial) -> _core.Allowed:
         if self._chain is self._engine:
             return self._allow(allow_special)
-        key = self._names_of(allow_special)
-        if (allowed := self._chain_allowed.get(key)) is None:
-            allowed = self._chain.allow(None if key is None else sorted(key))
-            if len(self._chain_allowed) < 64:
-                self._chain_allowed[key] = allowed
-        return allowed
+        return self._allowed_by(self._chain, self._chain_allowed, allow_special)
 
     @cached_property
     def _added_ids(self) -> dict[str, int]:
         return {token.content: token.id for token in self.spec.added_tokens}
 
     def _allow(self, allow_special: AllowSpecial) -> _core.Allowed:
-        if not allow_special:
-            return self._default
+        return self._allowed_by(self._engine, self._allowed, allow_special) if allow_special else self._default
+
+    def _allowed_by(
+        self, engine: engines.Engine, known: dict[frozenset[str] | None, _core.Allowed], allow_special: AllowSpecial
+    ) -> _core.Allowed:
         key = self._names_of(allow_special)
-        if (allowed := self._allowed.get(key)) is None:
-            allowed = self._engine.allow(None if key is None else sorted(key))
-            if len(self._allowed) < 64:
-                self._allowed[key] = allowed
+        if (allowed := known.get(key)) is None:
+            allowed = engine.allow(None if key is None else sorted(key))
+            if len(known) < 64:
+                known[key] = allowed
         return allowed
 
     def _spelled_id(self, content: str) -> int | None:

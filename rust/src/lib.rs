@@ -5,7 +5,8 @@
 //!                         special.rs         normalize.rs   split/    bpe/encode.rs
 //!                   └────────────── pieces.rs ───────────────────┘
 //! decode:   ids ─▶ bytes                        decode.rs
-//! train:    pieces ─▶ piece counts ─▶ merges    count.rs, bpe/train.rs
+//! chain:    a tokenizer.json as it is written    chain/, models/, wordpiece/
+//! train:    pieces ─▶ piece counts ─▶ merges    count.rs, bpe/train.rs, wordpiece/train.rs
 //! ```
 
 #![deny(unsafe_code)]

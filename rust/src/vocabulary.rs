@@ -218,6 +218,20 @@ fn slice<'v>(data: &'v [u8], ends: &[u32], place: usize) -> &'v [u8] {
 }
 
 #[cfg(test)]
+impl Vocabulary {
+    /// All bytes, then the given tokens, for tests.
+    pub fn of_bytes_and(tokens: &[&[u8]]) -> Self {
+        let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|t| t.to_vec())).collect();
+        let mut end = 0;
+        let ends = bytes.iter().map(|token| {
+            end += token.len() as u32;
+            end
+        });
+        Self::new(&bytes.concat(), ends.collect(), (0..bytes.len() as u32).collect()).expect("well formed")
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

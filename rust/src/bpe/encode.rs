@@ -342,17 +342,6 @@ mod tests {
     use super::*;
     use crate::error::Error;
 
-    /// All bytes, then the given tokens.
-    fn vocabulary(tokens: &[&[u8]]) -> Vocabulary {
-        let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|t| t.to_vec())).collect();
-        let mut end = 0;
-        let ends = bytes.iter().map(|token| {
-            end += token.len() as u32;
-            end
-        });
-        Vocabulary::new(&bytes.concat(), ends.collect(), (0..bytes.len() as u32).collect()).expect("well formed")
-    }
-
     fn encode(bpe: &Bpe, piece: &[u8]) -> Vec<u32> {
         let mut ids = Vec::new();
         bpe.encode_into(piece, &mut Scratch::default(), &mut ids, &mut Pulse::new(&mut || true))
@@ -362,17 +351,19 @@ mod tests {
 
     #[test]
     fn an_overlapping_run_merges_from_the_left() {
-        let bpe = Bpe::by_rank(vocabulary(&[b"aa"]), &[]).expect("no ranks");
+        let bpe = Bpe::by_rank(Vocabulary::of_bytes_and(&[b"aa"]), &[]).expect("no ranks");
         assert_eq!(encode(&bpe, b"aaa"), [256, 97]);
     }
 
     #[test]
     fn listed_pairs_alone_merge_under_merges() {
         let merges = [[98, 99], [97, 256]];
-        let listed = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, false).expect("ids exist");
+        let listed =
+            Bpe::by_merges(Vocabulary::of_bytes_and(&[b"bc", b"abc", b"ab"]), &merges, false).expect("ids exist");
         assert_eq!(encode(&listed, b"ab"), [97, 98]);
         assert_eq!(encode(&listed, b"abc"), [257]);
-        let whole = Bpe::by_merges(vocabulary(&[b"bc", b"abc", b"ab"]), &merges, true).expect("ids exist");
+        let whole =
+            Bpe::by_merges(Vocabulary::of_bytes_and(&[b"bc", b"abc", b"ab"]), &merges, true).expect("ids exist");
         assert_eq!(encode(&whole, b"ab"), [258]);
     }
 
@@ -383,7 +374,7 @@ mod tests {
             .map(str::as_bytes);
         let torn: [&[u8]; 7] = [b"\xE6\x97", b"\xA5\xE6", b"\x97\xA5", b"\xE6\x9C", b"\xAC\xE6", b" \xE6", b"\xA5 "];
         let all: Vec<&[u8]> = torn.into_iter().chain(tokens).collect();
-        let bpe = Bpe::by_rank(vocabulary(&all), &[]).expect("no ranks");
+        let bpe = Bpe::by_rank(Vocabulary::of_bytes_and(&all), &[]).expect("no ranks");
         let (mut state, mut scratch) = (3u64, Scratch::default());
         for length in 1..400 {
             let text: String = (0..length % 40 + 1)

@@ -380,17 +380,6 @@ mod tests {
     use super::*;
     use crate::vocabulary::Vocabulary;
 
-    /// All bytes, then the given tokens.
-    fn vocabulary(tokens: &[&[u8]]) -> Vocabulary {
-        let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|t| t.to_vec())).collect();
-        let mut end = 0;
-        let ends = bytes.iter().map(|token| {
-            end += token.len() as u32;
-            end
-        });
-        Vocabulary::new(&bytes.concat(), ends.collect(), (0..bytes.len() as u32).collect()).expect("well formed")
-    }
-
     const TOKENS: [&[u8]; 9] = [b"ab", b"ba", b"aba", b"aa", b"bb", b"abab", b"aaaa", b"bab", b"abba"];
 
     struct Random(u64);
@@ -412,7 +401,7 @@ mod tests {
         let ordered = [[97, 98], [98, 97], [256, 97], [97, 97], [98, 98], [256, 256], [259, 259]];
         let ranks: Vec<u32> = (0..265).map(|place| (place * 7 + 3) % 265).collect();
         let of = |make: &dyn Fn(&Vocabulary) -> Result<Pairs>| {
-            let vocabulary = vocabulary(&TOKENS);
+            let vocabulary = Vocabulary::of_bytes_and(&TOKENS);
             let pairs = make(&vocabulary).expect("well formed");
             (vocabulary, pairs)
         };

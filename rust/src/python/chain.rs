@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::PART_BYTES;
-use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, ids_of, unpack};
+use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, decoded, ids_of, unpack};
 use super::engine::{Allowed, allowed_by_chain};
 use super::errors::guarded;
 use super::parts::{Encoder, encode_parts, joined, lists};
@@ -126,7 +126,7 @@ impl Chain {
         self.with_ids(py, text, allowed, replace, num_threads, <[u32]>::len)
     }
 
-    /// Encodes each text on a thread of its own at a time; the lists are in the order of the texts.
+    /// The ids of each text, in the order of the texts. Threads share the texts, and the parts of long ones.
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
@@ -152,17 +152,7 @@ impl Chain {
         allowed: &Allowed,
         replace: (bool, bool),
     ) -> PyResult<EncodingFields> {
-        let forbidden = forbidden(py, allowed)?;
-        let encoding = if let Ok(list) = text.cast::<PyList>() {
-            let objects: Vec<_> = list.iter().collect();
-            let texts = texts_of(&objects, replace.into(), 0)?;
-            let words: Vec<&str> = texts.iter().map(|text| &**text).collect();
-            interruptible(py, |go_on| self.0.encoding_of_words(&words, forbidden, go_on))?
-        } else {
-            let text = Text::new(text, replace.into())?;
-            interruptible(py, |go_on| self.0.encoding(&text, forbidden, go_on))?
-        };
-        let Encoding { ids, offsets, words, .. } = encoding;
+        let Encoding { ids, offsets, words, .. } = self.traced(py, text, allowed, replace, true)?;
         Ok((ids, offsets, words.into_iter().map(Some).collect()))
     }
 
@@ -175,17 +165,7 @@ impl Chain {
         allowed: &Allowed,
         replace: (bool, bool),
     ) -> PyResult<UntrimmedFields> {
-        let forbidden = forbidden(py, allowed)?;
-        let encoding = if let Ok(list) = text.cast::<PyList>() {
-            let objects: Vec<_> = list.iter().collect();
-            let texts = texts_of(&objects, replace.into(), 0)?;
-            let words: Vec<&str> = texts.iter().map(|text| &**text).collect();
-            interruptible(py, |go_on| self.0.untrimmed_of_words(&words, forbidden, go_on))?
-        } else {
-            let text = Text::new(text, replace.into())?;
-            interruptible(py, |go_on| self.0.untrimmed(&text, forbidden, go_on))?
-        };
-        let Encoding { ids, offsets, words, spaces } = encoding;
+        let Encoding { ids, offsets, words, spaces } = self.traced(py, text, allowed, replace, false)?;
         Ok((ids, offsets, words, spaces))
     }
 
@@ -261,12 +241,7 @@ impl Chain {
         skip_special_tokens: bool,
         replace: bool,
     ) -> PyResult<Option<Bound<'py, PyString>>> {
-        let bytes = self.bytes(py, ids, unknown_ids, skip_special_tokens)?;
-        Ok(match std::str::from_utf8(&bytes) {
-            Ok(text) => Some(PyString::new(py, text)),
-            Err(_) if replace => Some(PyString::new(py, &String::from_utf8_lossy(&bytes))),
-            Err(_) => None,
-        })
+        Ok(decoded(py, &self.bytes(py, ids, unknown_ids, skip_special_tokens)?, replace))
     }
 
     fn certificate(&self) -> Vec<(String, String)> {
@@ -293,6 +268,32 @@ impl Chain {
 }
 
 impl Chain {
+    /// The encoding of a text, or of a list of words, with its offsets trimmed or not.
+    fn traced(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        allowed: &Allowed,
+        replace: (bool, bool),
+        trims: bool,
+    ) -> PyResult<Encoding> {
+        let forbidden = forbidden(py, allowed)?;
+        if let Ok(list) = text.cast::<PyList>() {
+            let objects: Vec<_> = list.iter().collect();
+            let texts = texts_of(&objects, replace.into(), 0)?;
+            let words: Vec<&str> = texts.iter().map(|text| &**text).collect();
+            return interruptible(py, |go_on| match trims {
+                true => self.0.encoding_of_words(&words, forbidden, go_on),
+                false => self.0.untrimmed_of_words(&words, forbidden, go_on),
+            });
+        }
+        let text = Text::new(text, replace.into())?;
+        interruptible(py, |go_on| match trims {
+            true => self.0.encoding(&text, forbidden, go_on),
+            false => self.0.untrimmed(&text, forbidden, go_on),
+        })
+    }
+
     /// Calls `work`, which holds the interpreter lock, with the ids of `text`.
     fn with_ids<T>(
         &self,

@@ -142,6 +142,15 @@ pub(super) fn check_signals(py: Python<'_>, at: usize) -> PyResult<()> {
     if at & 0xF_FFFF == 0 { py.check_signals() } else { Ok(()) }
 }
 
+/// Bytes as text; None where they are not UTF-8 and `replace` is off.
+pub(super) fn decoded<'py>(py: Python<'py>, bytes: &[u8], replace: bool) -> Option<Bound<'py, PyString>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(PyString::new(py, text)),
+        Err(_) if replace => Some(PyString::new(py, &String::from_utf8_lossy(bytes))),
+        Err(_) => None,
+    }
+}
+
 /// `ids` as a NumPy array of its own.
 pub(super) fn array<'py>(py: Python<'py>, ids: &[u32], dtype: &str) -> PyResult<Bound<'py, PyAny>> {
     let array = py.import("numpy")?.call_method1("empty", (ids.len(), dtype))?;

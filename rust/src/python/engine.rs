@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::PART_BYTES;
 use super::convert::{
-    AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, check_signals, ids_of, in_units, steps, unpack,
+    AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, check_signals, decoded, ids_of, in_units, steps, unpack,
 };
 use super::errors::guarded;
 use super::parts::{Encoder, encode_parts, joined, lists};
@@ -258,12 +258,7 @@ impl Engine {
         skip_special_tokens: bool,
         replace: bool,
     ) -> PyResult<Option<Bound<'py, PyString>>> {
-        let bytes = self.bytes(py, ids, unknown_ids, skip_special_tokens)?;
-        Ok(match std::str::from_utf8(&bytes) {
-            Ok(text) => Some(PyString::new(py, text)),
-            Err(_) if replace => Some(PyString::new(py, &String::from_utf8_lossy(&bytes))),
-            Err(_) => None,
-        })
+        Ok(decoded(py, &self.bytes(py, ids, unknown_ids, skip_special_tokens)?, replace))
     }
 
     fn certificate(&self) -> Vec<(String, String)> {
