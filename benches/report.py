@@ -67,7 +67,7 @@ def ratios(above: list[float], below: list[float]) -> list[float]:
 
 def number(value: float) -> str:
     """Three digits, more only before the point."""
-    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
 
 
 def reason(error: str) -> str:
