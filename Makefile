@@ -46,7 +46,7 @@ bench-wordpiece: $(VENV)/dev build ## WordPiece beside its peers (BERT=tokenizer
 bench-instructions: ## instruction counts, by valgrind
 	$(PYTHON) benches/instructions.py $(FLAGS)
 
-asan: ## the tests of what uses prefetch.rs, under AddressSanitizer
+asan: ## the tests of what uses memory.rs, under AddressSanitizer
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan cargo test --quiet --lib \
 		--manifest-path rust/Cargo.toml --target $(HOST) -- bpe:: vocabulary:: packed::
 

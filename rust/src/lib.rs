@@ -16,9 +16,9 @@ pub mod bpe;
 pub mod count;
 pub mod error;
 pub mod idle;
+mod memory;
 mod packed;
 pub mod pool;
-mod prefetch;
 pub mod pulse;
 pub mod split;
 
@@ -39,6 +39,8 @@ pub mod special;
 pub mod tokenizer;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 mod unicode;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+pub mod utf8;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod vocabulary;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]

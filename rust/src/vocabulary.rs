@@ -5,8 +5,8 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use crate::error::{Error, Result};
+use crate::memory::{filled, prefetch};
 use crate::packed::{hash, key};
-use crate::prefetch::prefetch;
 
 /// Ids lie below this, so that tables by id stay small whatever a file says.
 pub const MAX_ID: u32 = (1 << 24) - 1;
@@ -64,7 +64,7 @@ impl Vocabulary {
             data: data.to_vec(),
             place_by_id: vec![ABSENT; num_ids],
             // Never full, so that a search always ends.
-            short: vec![Short::default(); (ids.len() * 3 / 2 + 1).next_power_of_two()],
+            short: filled((ids.len() * 3 / 2 + 1).next_power_of_two()),
             tags: Vec::new(),
             place_by_long: HashTable::new(),
             hasher: FixedState::with_seed(0),

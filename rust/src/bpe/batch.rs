@@ -3,15 +3,18 @@
 use std::ops::Range;
 
 use super::cache::{WordTable, append};
+use crate::packed::{hash, key};
 use crate::split::Span;
 
 /// Pieces that go through the stages together.
-pub const SIZE: usize = 256;
+pub const SIZE: usize = 1024;
+/// So far ahead of its look-up a piece's cache line is asked for.
+pub const AHEAD: usize = 16;
 
 #[derive(Debug)]
 pub struct Batch {
-    /// Keys and their hashes, so many at a time that their cache lines are under way before the first is needed.
-    pub keys: [(u128, usize); 32],
+    /// Keys and their hashes, by place, of the pieces that are next.
+    keys: [(u128, usize); AHEAD],
     /// The ids of the pieces found at once, end to end, of which `num_found` count: stored four at a time, of which so many
     /// count, which is cheaper than to ask how many there are.
     found: Vec<u32>,
@@ -52,7 +55,7 @@ pub struct Segment {
 impl Default for Batch {
     fn default() -> Self {
         Self {
-            keys: [(0, 0); 32],
+            keys: [(0, 0); AHEAD],
             found: vec![0; 4 * SIZE],
             num_found: 0,
             missed: Vec::new(),
@@ -68,6 +71,23 @@ impl Batch {
     pub fn clear(&mut self) {
         self.num_found = 0;
         self.missed.clear();
+    }
+
+    /// Works out the key of the piece at `place`, and asks for its cache line.
+    #[inline]
+    pub fn expect(&mut self, place: usize, text: &str, piece: Span, words: &WordTable) {
+        let key = key(text.as_bytes(), piece.start, piece.end);
+        let hash = hash(key);
+        words.expect(hash);
+        if let Some(slot) = self.keys.get_mut(place % AHEAD) {
+            *slot = (key, hash);
+        }
+    }
+
+    /// Key and hash of the piece at `place`, which was expected.
+    #[inline]
+    pub fn key(&self, place: usize) -> (u128, usize) {
+        self.keys.get(place % AHEAD).copied().unwrap_or_default()
     }
 
     /// A piece that was found at once: the first `num_ids` of `few`.

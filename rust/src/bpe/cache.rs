@@ -1,23 +1,24 @@
 //! What merging has found before: the ids of pieces.
 //!
 //! A piece of up to 15 bytes is one 16-byte key, its length in the top byte. Up to three ids lie beside the key, more
-//! in one shared list. Open addressing, at most half full; at its budget the table is emptied and begins anew,
-//! so memory is bounded whatever the text. It holds what the merges gave, so it never changes an id.
+//! in one shared list. Two keys share a cache line and are compared without a branch; a full line passes keys on to the
+//! next. At most half full; at its budget the table is emptied and begins anew, so memory is bounded whatever the
+//! text. It holds what the merges gave, so it never changes an id.
 
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
 
+use crate::memory::{filled, prefetch};
 use crate::packed::hash;
-use crate::prefetch::prefetch;
 
 const MIN_SLOTS: usize = 1 << 10;
-/// 32 bytes each: at most 32 MB a table.
-const MAX_SLOTS: usize = 1 << 20;
+/// 64 bytes each: at most 32 MB a table.
+const MAX_LINES: usize = 1 << 19;
 const INLINE: usize = 3;
 
 /// A key of 0 is an empty slot: a piece has at least one byte, so its length is not 0.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(C, align(32))]
+#[repr(C)]
 struct Slot {
     key: u128,
     /// The ids, or where in `long` they begin.
@@ -25,9 +26,14 @@ struct Slot {
     num_ids: u32,
 }
 
+/// A cache line. The first slot is taken first.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Line([Slot; 2]);
+
 #[derive(Debug, Default)]
 pub struct WordTable {
-    slots: Vec<Slot>,
+    lines: Vec<Line>,
     num_used: usize,
     long: Vec<u32>,
 }
@@ -36,7 +42,7 @@ impl WordTable {
     /// Says that a key with this hash will be asked for soon.
     #[inline]
     pub fn expect(&self, hash: usize) {
-        prefetch(&self.slots, hash & self.slots.len().wrapping_sub(1));
+        prefetch(&self.lines, hash & self.lines.len().wrapping_sub(1));
     }
 
     /// The ids kept under `key` where they are few: the first so many of four.
@@ -59,15 +65,18 @@ impl WordTable {
 
     #[inline]
     fn slot(&self, key: u128, hash: usize) -> Option<&Slot> {
-        let mask = self.slots.len().wrapping_sub(1);
+        let mask = self.lines.len().wrapping_sub(1);
         let mut at = hash & mask;
         loop {
-            let slot = self.slots.get(at)?;
-            if slot.key == 0 {
-                return None;
+            let Line(slots) = self.lines.get(at)?;
+            let [is_first, is_second] = slots.each_ref().map(|slot| slot.key == key);
+            // A piece that has no key is not here.
+            if (is_first | is_second) & (key != 0) {
+                // By a place and not by a branch, which would guess wrong half the time.
+                return slots.get(usize::from(is_second));
             }
-            if slot.key == key {
-                return Some(slot);
+            if slots.last().is_none_or(|slot| slot.key == 0) {
+                return None;
             }
             at = (at + 1) & mask;
         }
@@ -86,7 +95,7 @@ impl WordTable {
         if self.slot(key, hash).is_some() {
             return;
         }
-        if self.num_used >= self.slots.len() / 2 {
+        if self.num_used >= self.lines.len() {
             self.make_room();
         }
         let mut slot = Slot { key, ids: [0; INLINE], num_ids: ids.len() as u32 };
@@ -102,11 +111,11 @@ impl WordTable {
     }
 
     fn place(&mut self, slot: Slot) {
-        let mask = self.slots.len().wrapping_sub(1);
+        let mask = self.lines.len().wrapping_sub(1);
         let mut at = hash(slot.key) & mask;
-        while let Some(found) = self.slots.get_mut(at) {
-            if found.key == 0 {
-                *found = slot;
+        while let Some(Line(slots)) = self.lines.get_mut(at) {
+            if let Some(free) = slots.iter_mut().find(|slot| slot.key == 0) {
+                *free = slot;
                 return;
             }
             at = (at + 1) & mask;
@@ -115,15 +124,16 @@ impl WordTable {
 
     #[cold]
     fn make_room(&mut self) {
-        if self.slots.len() >= MAX_SLOTS {
-            self.slots.fill(Slot::default());
+        if self.lines.len() >= MAX_LINES {
+            self.lines.fill(Line::default());
             self.long.clear();
             self.num_used = 0;
             return;
         }
-        let size = (self.slots.len() * 2).max(MIN_SLOTS);
-        let slots = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
-        slots.into_iter().filter(|slot| slot.key != 0).for_each(|slot| self.place(slot));
+        let size = (self.lines.len() * 2).max(MIN_SLOTS / 2);
+        let lines = std::mem::replace(&mut self.lines, filled(size));
+        let slots = lines.into_iter().flat_map(|Line(slots)| slots);
+        slots.filter(|slot| slot.key != 0).for_each(|slot| self.place(slot));
     }
 }
 
@@ -210,7 +220,7 @@ impl LongTable {
         }
         if self.num_used >= self.entries.len() / 2 {
             let size = (self.entries.len() * 2).max(MIN_SLOTS);
-            let entries = std::mem::replace(&mut self.entries, vec![Long::default(); size]);
+            let entries = std::mem::replace(&mut self.entries, filled(size));
             entries.into_iter().filter(|entry| entry.hash != 0).for_each(|entry| self.put(entry));
         }
         self.put(Long { hash, start: self.data.len() as u32, num_bytes, num_ids });
@@ -294,6 +304,6 @@ mod tests {
             }
         }
         assert!((1..50).contains(&num_lost), "{num_lost}");
-        assert!(table.slots.len() <= MAX_SLOTS && table.long.len() < 6 * MAX_SLOTS);
+        assert!(table.lines.len() <= MAX_LINES && table.long.len() < 12 * MAX_LINES);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use super::batch::{self, Batch, Missed, Segment};
+use super::batch::{self, AHEAD, Batch, Missed, Segment};
 use super::boundary::Boundaries;
 use super::cache::{LongTable, MAX_LONG_BYTES, WordTable, append};
 use super::merge::{Merger, SCAN_LIMIT};
@@ -34,6 +34,8 @@ pub struct Scratch {
     long: LongTable,
     merger: Merger,
     batch: Batch,
+    /// Room for the ids of a call.
+    pub ids: Vec<u32>,
 }
 
 impl Bpe {
@@ -86,18 +88,17 @@ impl Bpe {
         for pieces in pieces.chunks(batch::SIZE) {
             let Scratch { words, batch, .. } = scratch;
             batch.clear();
-            for pieces in pieces.chunks(batch.keys.len()) {
-                for (slot, &Span { start, end }) in batch.keys.iter_mut().zip(pieces) {
-                    let key = key(text.as_bytes(), start, end);
-                    *slot = (key, hash(key));
-                    words.expect(slot.1);
+            for (place, &piece) in pieces.iter().take(AHEAD).enumerate() {
+                batch.expect(place, text, piece, words);
+            }
+            for (place, &piece) in pieces.iter().enumerate() {
+                let (key, hash) = batch.key(place);
+                if let Some(&piece) = pieces.get(place + AHEAD) {
+                    batch.expect(place + AHEAD, text, piece, words);
                 }
-                for (place, &piece) in pieces.iter().enumerate() {
-                    let (key, hash) = batch.keys.get(place).copied().unwrap_or_default();
-                    match words.find(key, hash) {
-                        Some((few, num_ids)) => batch.find(few, num_ids),
-                        None => batch.miss(piece, key, hash),
-                    }
+                match words.find(key, hash) {
+                    Some((few, num_ids)) => batch.find(few, num_ids),
+                    None => batch.miss(piece, key, hash),
                 }
             }
             if !batch.missed.is_empty() {

@@ -17,7 +17,7 @@ use hashbrown::HashMap;
 
 use super::merge::{Merger, Ranks};
 use crate::error::{Error, Result};
-use crate::prefetch::prefetch;
+use crate::memory::{filled, prefetch};
 use crate::split::Span;
 use crate::vocabulary::{MAX_ID, Vocabulary};
 
@@ -284,7 +284,9 @@ impl PairTable {
             return Self::Wide(HashMap::with_capacity_and_hasher(num_pairs, FixedState::with_seed(0)));
         }
         let bits = (num_pairs * 2 + 8).next_power_of_two().trailing_zeros();
-        Self::Packed { slots: vec![Self::FREE; 1 << bits], shift: 64 - bits }
+        let mut slots = filled(1 << bits);
+        slots.fill(Self::FREE);
+        Self::Packed { slots, shift: 64 - bits }
     }
 
     #[inline]

@@ -23,6 +23,9 @@ use crate::pieces::{Added, Pipeline};
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
+/// Room for so many ids is kept from one call to the next: memory that is new costs more than the ids in it.
+const MAX_KEPT_IDS: usize = 1 << 21;
+
 /// The added tokens that one call looks for.
 #[pyclass(frozen)]
 pub(super) struct Allowed(AllowedBy);
@@ -131,7 +134,7 @@ impl Engine {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.ints.list(py, &self.ids(py, text, allowed, replace, num_threads)?)
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| self.ints.list(py, ids))
     }
 
     #[pyo3(signature = (text, allowed, replace, dtype, num_threads=1))]
@@ -144,7 +147,7 @@ impl Engine {
         dtype: &str,
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.ids(py, text, allowed, replace, num_threads)?, dtype)
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| array(py, ids, dtype))
     }
 
     #[pyo3(signature = (text, allowed, replace, num_threads=1))]
@@ -156,7 +159,7 @@ impl Engine {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<usize> {
-        Ok(self.ids(py, text, allowed, replace, num_threads)?.len())
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| Ok(ids.len()))
     }
 
     /// The ids of each text, in the order of the texts. Threads share the texts, and the parts of long ones.
@@ -283,38 +286,38 @@ impl Engine {
 }
 
 impl Engine {
-    fn ids(
+    /// What `make` makes of the ids of `text`.
+    fn with_ids<T>(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
         num_threads: usize,
-    ) -> PyResult<Vec<u32>> {
+        make: impl FnOnce(&[u32]) -> PyResult<T>,
+    ) -> PyResult<T> {
         let text = Text::new(text, replace.into())?;
         let allowed = allowed.by_engine(py)?;
         if num_threads > 1 && text.len() > PART_BYTES {
             let name = |_| String::new();
             let parts = encode_parts(py, &self.tokenizer, allowed, vec![text], Some(num_threads), name)?;
-            return joined(py, &parts);
+            return make(&joined(py, &parts)?);
         }
         // The scratch is lent and given back with the interpreter lock held.
         let mut scratch = self.tokenizer.idle().lend();
+        let mut ids = std::mem::take(&mut scratch.ids);
+        ids.clear();
         let done = if text.len() < SHORT_BYTES {
-            guarded(py, || {
-                let mut ids = Vec::with_capacity(text.len() / 3 + 8);
-                self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, &mut || true)?;
-                Ok(ids)
-            })
+            guarded(py, || self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, &mut || true))
         } else {
-            interruptible(py, |go_on| {
-                let mut ids = Vec::with_capacity(text.len() / 4);
-                self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, go_on)?;
-                Ok(ids)
-            })
+            interruptible(py, |go_on| self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, go_on))
         };
+        let made = done.and_then(|()| make(&ids));
+        if ids.capacity() <= MAX_KEPT_IDS {
+            scratch.ids = ids;
+        }
         self.tokenizer.idle().give_back(scratch);
-        done
+        made
     }
 
     fn bytes(

@@ -1,8 +1,8 @@
 //! Text that comes in: a `str` or UTF-8 bytes.
 //!
 //! A text is held by its Python object and read without the interpreter lock: `str` and `bytes` never change. What Python
-//! keeps in another form is written out as UTF-8 beside it, for as long as the call takes. Python would do that too, and
-//! keep the copy in the `str` for life.
+//! keeps in another form is written out as UTF-8 beside it, for as long as the call takes. Python would do that too, a
+//! character at a time, and keep the copy in the `str` for life.
 
 use std::ops::Deref;
 
@@ -15,6 +15,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::errors::{exception, raise};
 use crate::error::Error;
+use crate::utf8::utf8;
 
 /// What becomes of invalid bytes and of lone surrogates: an error, or U+FFFD.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +37,7 @@ pub(super) enum Text {
     Own(String),
 }
 
-/// Bytes that are UTF-8. Only `of_bytes` and `of_str` make them.
+/// Bytes that are UTF-8. Only `of_bytes` makes them.
 #[derive(Debug)]
 pub(super) struct Utf8(PyBackedBytes);
 
@@ -57,7 +58,7 @@ impl Deref for Utf8 {
 
     #[allow(unsafe_code)]
     fn deref(&self) -> &str {
-        // SAFETY: checked by `of_bytes`, or written by Python's strict encoder in `of_str`; and a `bytes` never changes.
+        // SAFETY: checked by `of_bytes`, and a `bytes` never changes.
         unsafe { std::str::from_utf8_unchecked(&self.0) }
     }
 }
@@ -81,11 +82,13 @@ impl Text {
     }
 
     fn of_str(text: &Bound<'_, PyString>, policy: Policy) -> PyResult<Self> {
-        if is_ascii(text) {
-            return text.clone().try_into().map(Self::Ascii);
+        match written(text) {
+            Some(Written::Ascii) => return text.clone().try_into().map(Self::Ascii),
+            Some(Written::Utf8(text)) => return Ok(Self::Own(text)),
+            None => {}
         }
         match text.encode_utf8() {
-            Ok(bytes) => Ok(Self::Utf8(Utf8(bytes.into()))),
+            Ok(bytes) => Self::of_bytes(&bytes, policy),
             Err(_) if policy.replace_surrogates => {
                 let units = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
                 Ok(Self::Own(units.call_method1("decode", ("utf-16", "replace"))?.extract()?))
@@ -112,11 +115,25 @@ impl Text {
     }
 }
 
-/// Whether `text` is ASCII, which Python keeps as the bytes of its UTF-8.
+/// A `str` in UTF-8.
+enum Written {
+    /// Python keeps it as these bytes.
+    Ascii,
+    Utf8(String),
+}
+
+/// `text` in UTF-8; None where it has none, or cannot be read in place.
 #[allow(unsafe_code)]
-fn is_ascii(text: &Bound<'_, PyString>) -> bool {
+fn written(text: &Bound<'_, PyString>) -> Option<Written> {
     // SAFETY: the characters of a `str` never change, and they are read before `text` is let go.
-    matches!(unsafe { text.data() }, Ok(PyStringData::Ucs1(bytes)) if bytes.is_ascii())
+    let bytes = match unsafe { text.data() }.ok()? {
+        PyStringData::Ucs1(bytes) if bytes.is_ascii() => return Some(Written::Ascii),
+        PyStringData::Ucs1(characters) => utf8(characters),
+        PyStringData::Ucs2(characters) => utf8(characters),
+        PyStringData::Ucs4(characters) => utf8(characters),
+    };
+    // SAFETY: `utf8` writes nothing but UTF-8: see its tests.
+    bytes.map(|bytes| Written::Utf8(unsafe { String::from_utf8_unchecked(bytes) }))
 }
 
 /// The text of each document; an error names the document, the first of which has the number `first`.

@@ -34,8 +34,8 @@ use regex::RegexSplitter;
 /// The Unicode version of the classes that patterns name: that of the pinned `regex-syntax`.
 pub const UNICODE_VERSION: &str = "16.0.0";
 
-/// Pieces handed on at a time: enough that the call is nothing, few enough to stay in the nearest cache.
-const BATCH: usize = 256;
+/// Pieces handed on at a time: enough that those new to the encoder wait for memory together, few enough to stay near.
+const BATCH: usize = 1024;
 const FEW: usize = 32;
 
 /// What becomes of text that the pattern does not match.
@@ -173,10 +173,13 @@ impl Splitter {
     /// Calls `batch` with the pieces of `text`, in order, up to a few hundred at a time.
     pub fn for_each_batch(&self, text: &str, batch: &mut dyn FnMut(&[Span]) -> Result<()>) -> Result<()> {
         // A short text is not to pay for the room that a long one needs.
-        let (mut few, mut many);
+        let (mut few, mut some, mut many);
         let spans = if text.len() <= 4 * FEW {
             few = [Span::default(); FEW];
             few.as_mut_slice()
+        } else if text.len() <= 4 * BATCH {
+            some = [Span::default(); BATCH / 8];
+            some.as_mut_slice()
         } else {
             many = [Span::default(); BATCH];
             many.as_mut_slice()
