@@ -14,7 +14,7 @@ use crate::wordpiece::count::safe_parts;
 use crate::wordpiece::encode::WordPiece;
 
 /// Bytes of text of which it is asked anew whether they need more than BERT's steps.
-const PART_BYTES: usize = 2048;
+const PART_BYTES: usize = 256;
 
 /// BERT's steps, and what a text goes through between cleaning and lowercasing where it holds what that concerns.
 #[derive(Debug)]
