@@ -47,7 +47,7 @@ MAY_USE = {
     "prefetch": set(),
     "bpe": {"error", "vocabulary", "count", "split", "packed", "prefetch", "pulse"},
     "unicode": set(),
-    "wordpiece": {"error", "vocabulary", "count", "split", "packed", "special", "unicode", "bpe"},
+    "wordpiece": {"error", "vocabulary", "count", "split", "packed", "prefetch", "special", "unicode", "bpe"},
     "models": {"error", "vocabulary", "bpe", "wordpiece"},
     "chain": {
         "error",

@@ -333,7 +333,7 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  train    Train a byte-level BPE tokenizer on FILES, or stdin.
+  train    Train a byte-level BPE or WordPiece tokenizer on FILES, or stdin.
   encode   Encode FILES, or stdin, as token ids: a line for each document.
   decode   Decode the ids in FILES, or stdin, to the exact bytes.
   count    Count the tokens of FILES, or stdin, each and together.
@@ -411,10 +411,28 @@ def test_train_says_what_it_read_and_wrote(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("option", "tokens"), [("", ["low", "low"]), ("--cased", ["Low", "low"])])
+def test_train_learns_word_piece(tmp_path, option, tokens):
+    (tmp_path / "a.txt").write_text("Low low lower Low low\n" * 3)
+    done = shell(f"merganser train a.txt --vocab-size 20 --model wordpiece {option} -o tok", tmp_path)
+    assert done.returncode == 0
+    tok = mg.load(tmp_path / "tok")
+    assert [tok.id_to_token(id).decode() for id in tok.encode("Low low")] == tokens
+
+
+def test_train_says_which_options_are_of_the_other_model(run):
+    code, out, err = run(
+        "train", "--vocab-size", "30", "--model", "wordpiece", "--layout", "hf", "-o", "tok", "gone.txt"
+    )
+    assert (code, out) == (2, "")
+    assert err.startswith("error: --layout: expected nothing with model='wordpiece', found an option of model='bpe'\n")
+
+
 def test_train_passes_every_option_on(run, monkeypatch):
     command = (
         "train --vocab-size 300 --split none --special a --special b --layout hf --tie-break lex_max --min-frequency 2 "
-        "--max-token-length 3 --never-merge-spaces --threads 1 --errors replace -o tok - hello.txt"
+        "--max-token-length 3 --never-merge-spaces --model wordpiece --score likelihood --cased --threads 1 "
+        "--errors replace -o tok - hello.txt"
     )
     calls = []
     tokenizer = mg.load("gpt2")
@@ -429,6 +447,9 @@ def test_train_passes_every_option_on(run, monkeypatch):
         "min_frequency": 2,
         "max_token_length": 3,
         "never_merge_spaces": True,
+        "model": "wordpiece",
+        "score": "likelihood",
+        "lowercase": False,
         "num_threads": 1,
         "progress": None,
     }

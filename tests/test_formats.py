@@ -441,6 +441,7 @@ def test_published_patterns_split_alike_in_both_dialects(name):
         (r"\pL++a?+\s*+", r"\p{L}++a?+\s*+"),
         (r"[\w-]+|\W", r"[\w\x{200C}\x{200D}-]+|[^\w\x{200C}\x{200D}]"),
         (r"(?>a|ab)c(?=d)(?!e)(?<=c)", r"(?>a|ab)c(?=d)(?!e)(?<=c)"),
+        (r"(?<=a[b\d]|\p{L}.)c", r"(?<=a[b\d]|\p{L}.)c"),
         (r"[a&&[^b]]\x41\u4e00\x{1F600}\.", r"[a&&[^b]]\x41\u4e00\x{1F600}\."),
     ],
 )
@@ -456,6 +457,7 @@ def test_rust_is_respelled_for_oniguruma(rust, oniguruma):
         (r"\d{1,3}+", r"(?:\d{1,3})+"),
         (r"\h[\h_]\H", r"[0-9A-Fa-f][0-9A-Fa-f_][^0-9A-Fa-f]"),
         (r"\p{^L}a{,2}\<\ ", r"\P{L}a{0,2}< "),
+        (r"(?<=[af]\n)b|(?<!a<)[ \n]", r"(?<=[af]\n)b|(?<!a<)[ \n]"),
         (r"[\w.]+", r"[[\w&&[^\x{200C}\x{200D}]].]+"),
     ],
 )
@@ -468,7 +470,7 @@ def test_oniguruma_is_respelled_for_rust(oniguruma, rust):
 REFUSED = [
     r"\b", "(?i)a", "(?m:a)", "(?s:.)", "(?x: a)", "(?<n>a)", r"(a)\1", "(?#c)a", "a{2}?", "a{", "a**", "+a",
     "[]a]", "[[:alpha:]]", "[a--b]", "[a~~b]", "[a-z-9]", "[z-a]", r"[a-\d]", r"\p{Foo}", r"\x{D800}", r"\x80", r"\R",
-    "(?i:ß)", "(?i:.)", "(?i:ss)", "(?i:a[st]t)", "(?i:f(?:i))", "(?i:s{2})", "a*", "(a?)+", "(?=a)?b", "(?<=ab)c",
+    "(?i:ß)", "(?i:.)", "(?i:ss)", "(?i:a[st]t)", "(?i:f(?:i))", "(?i:s{2})", "a*", "(a?)+", "(?=a)?b", "(?<=ab|c)c",
     "(a", "a)", "[a", "a||", "[^[^a]]", "a{5,2}", "a{1,100000}", "\0", r"\e", "(" * 200 + "a" + ")" * 200,
 ]  # fmt: skip
 

@@ -21,7 +21,13 @@ pub fn key(text: &[u8], start: usize, end: usize) -> u128 {
             u128::from_le_bytes(padded)
         }
     };
-    bytes & MASKS.get(length).copied().unwrap_or_default() | (length as u128) << 120
+    cut(bytes, length)
+}
+
+/// The key of the first `length` of these bytes. 0 where that is nothing, or too long.
+#[inline]
+pub fn cut(bytes: u128, length: usize) -> u128 {
+    MASKS.get(length).map_or(0, |mask| bytes & mask | (length as u128) << 120)
 }
 
 /// The bytes of a key of each length.

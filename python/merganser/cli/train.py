@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,14 @@ def train(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="PATH", help="Folder, .json or .tiktoken file to write.")
     ],
+    model: Annotated[
+        Literal["bpe", "wordpiece"],
+        typer.Option(
+            metavar="bpe|wordpiece",
+            parser=options.one_of("bpe", "wordpiece"),
+            help="Byte-level BPE, or BERT's kind of tokenizer.",
+        ),
+    ] = "bpe",
     split: Annotated[str, typer.Option(metavar="NAME", help="gpt2, cl100k, o200k, none or a pattern.")] = "o200k",
     special: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A special token; repeat it for more.")
@@ -67,6 +76,15 @@ def train(
     never_merge_spaces: Annotated[
         bool, typer.Option("--never-merge-spaces", help="Make no token with two spaces, as GPT-2's.")
     ] = False,
+    score: Annotated[
+        Literal["frequency", "likelihood"],
+        typer.Option(
+            metavar="frequency|likelihood",
+            parser=options.one_of("frequency", "likelihood"),
+            help="WordPiece: which pair joins next.",
+        ),
+    ] = "frequency",
+    cased: Annotated[bool, typer.Option("--cased", help="WordPiece: keep case and accents.")] = False,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -76,7 +94,7 @@ def train(
     errors: options.ReadErrors = "strict",
     as_json: options.Json = False,
 ) -> None:
-    """Train a byte-level BPE tokenizer on FILES, or stdin.
+    """Train a byte-level BPE or WordPiece tokenizer on FILES, or stdin.
 
     For example:
 
@@ -87,6 +105,7 @@ def train(
     special_tokens = [options.text(content) for content in special or ()]
     learn = partial(
         mg.train,
+        model=model,
         split=options.split(split),
         special_tokens=special_tokens,
         layout=layout,
@@ -94,10 +113,12 @@ def train(
         min_frequency=min_frequency,
         max_token_length=max_token_length,
         never_merge_spaces=never_merge_spaces,
+        score=score,
+        lowercase=not cased,
         num_threads=threads,
     )
     _check_writable(output)
-    _check_savable(learn([], vocab_size=256 + len(set(special_tokens))), output)
+    _check_savable(partial(learn, [], vocab_size=256 + len(set(special_tokens))), output)
     documents = Documents(files, errors)
     start = time.perf_counter()
     with showing.progress() as progress:
@@ -128,7 +149,7 @@ def _check_writable(output: Path) -> None:
         raise StorageError(f"{output}: expected a place to write to, found no permission to write in {there}")
 
 
-def _check_savable(untrained: Tokenizer, output: Path) -> None:
+def _check_savable(learn_nothing: Callable[[], Tokenizer], output: Path) -> None:
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        untrained.save(Path(folder) / output.name)
+        learn_nothing().save(Path(folder) / output.name)

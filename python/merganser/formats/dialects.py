@@ -144,10 +144,11 @@ class _Checks:
                 raise self.refusal("`\\W` inside a complement `[^…]`")
 
     def check_lookbehind(self, group: Group) -> None:
-        """Both know lookbehinds of single characters; what else they know differs by version."""
-        for items in group.branches:
-            if len(items) != 1 or isinstance(items[0], Anchor | Group | Repeat):
-                raise self.refusal(f"a lookbehind `{group.opener}` of more than a character")
+        """Both know lookbehinds of so many characters; what else they know differs by version."""
+        lengths = {len(items) for items in group.branches}
+        items = (item for items in group.branches for item in items)
+        if len(lengths) != 1 or lengths == {0} or any(isinstance(item, Anchor | Group | Repeat) for item in items):
+            raise self.refusal(f"a lookbehind `{group.opener}` of other than so many single characters")
 
     def edges(self, branches: Branches, *, ignores_case: bool) -> tuple[str, str, bool]:
         """The letters under `(?i:` that matches may start and end with, and whether one may be empty.

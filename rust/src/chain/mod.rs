@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::idle::Idle;
 use crate::models::{Model, Token};
 use crate::special::{AddedToken, Matcher};
-use crate::wordpiece::encode::{self, WordPiece};
+use crate::wordpiece::encode;
 use aligned::Aligned;
 use decoders::Decoder;
 use normalizers::Normalizer;
@@ -78,7 +78,7 @@ pub struct Chain {
     /// Whether ids depend on where in the original text something came from.
     always_tracks: bool,
     /// What gives the same ids sooner.
-    fast: Option<WordPiece>,
+    fast: Option<bert::Fast>,
     idle: Idle<Scratch>,
 }
 
@@ -411,7 +411,7 @@ impl Chain {
     /// What is fast about this chain, and what is not and why: name and account of each path.
     pub fn certificate(&self) -> Vec<(String, String)> {
         if let Some(fast) = &self.fast {
-            return fast.certificate().map(|(name, account)| (name.into(), account.into())).to_vec();
+            return fast.words.certificate().map(|(name, account)| (name.into(), account.into())).to_vec();
         }
         let accounts: Vec<_> = self.pre_tokenizers.iter().filter_map(PreTokenizer::certificate).collect();
         let one = accounts.len() == 1;

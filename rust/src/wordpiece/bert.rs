@@ -89,7 +89,8 @@ pub fn words(text: &str) -> Vec<Span> {
     words
 }
 
-fn is_dropped(character: char) -> bool {
+/// Whether cleaning leaves the character out.
+pub fn is_dropped(character: char) -> bool {
     character == '\0' || character == '\u{FFFD}' || is_control(character)
 }
 

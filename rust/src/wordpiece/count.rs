@@ -23,9 +23,8 @@ impl WordCounts {
                 if !go_on() {
                     return Err(Error::Interrupted);
                 }
-                places.iter().try_for_each(|&(start, end)| {
-                    let word = buffer.get(start as usize..end as usize).unwrap_or_default();
-                    counts.add(word, 1, Position::default())
+                places.iter().try_for_each(|(start, end)| {
+                    counts.add(buffer.get(start..end).unwrap_or_default(), 1, Position::default())
                 })
             })
         };

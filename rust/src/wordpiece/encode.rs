@@ -2,10 +2,10 @@
 
 use super::bert::Bert;
 use super::matching::Longest;
-use super::scan::{Place, Words, for_each_batch};
-use crate::bpe::cache::{LongTable, MAX_LONG_BYTES, WordTable};
+use super::scan::{Places, Words, for_each_batch};
+use super::table::{FEW, Key, Table};
+use crate::bpe::cache::{LongTable, MAX_LONG_BYTES};
 use crate::error::{Error, Result};
-use crate::packed::{hash, key};
 
 /// Words that are looked up at once.
 const BATCH: usize = 32;
@@ -19,12 +19,18 @@ pub struct WordPiece {
     longest: Longest,
 }
 
+/// The ids of words met before.
+#[derive(Debug, Default)]
+struct Known {
+    table: Table,
+    long: LongTable,
+}
+
 /// Buffers that outlive a text. They belong to one model: the tables hold its ids.
 #[derive(Debug, Default)]
 pub struct Scratch {
     words: Words,
-    table: WordTable,
-    long: LongTable,
+    known: Known,
     ids: Vec<u32>,
 }
 
@@ -89,77 +95,82 @@ impl WordPiece {
         ids: &mut Vec<u32>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
-        let Scratch { words, table, long, .. } = scratch;
+        let Scratch { words, known, .. } = scratch;
         for_each_batch(text, bert.actions(), words, &mut |buffer, places| {
             if !go_on() {
                 return Err(Error::Interrupted);
             }
-            self.encode_places(buffer, places, table, long, ids)
+            self.encode_places(buffer, places, known, ids)
         })
     }
 
-    fn encode_places(
-        &self,
-        buffer: &[u8],
-        places: &[Place],
-        table: &mut WordTable,
-        long: &mut LongTable,
-        ids: &mut Vec<u32>,
-    ) -> Result<()> {
-        // Some keys at a time, so that their cache lines are under way before the first is needed.
-        let mut keys = [(0, 0); BATCH];
-        for places in places.chunks(BATCH) {
-            for (slot, &(start, end)) in keys.iter_mut().zip(places) {
-                let key = key(buffer, start as usize, end as usize);
-                *slot = (key, hash(key));
-                table.expect(slot.1);
+    fn encode_places(&self, buffer: &[u8], places: Places, known: &mut Known, ids: &mut Vec<u32>) -> Result<()> {
+        // The keys of the words to come, so that their cache lines are under way long before they are needed.
+        let mut keys = [[Key::default(); BATCH]; 2];
+        let [keys, next] = &mut keys;
+        let (mut keys, mut next) = (keys, next);
+        let mut few = [0; FEW * BATCH];
+        let mut chunks = places.chunks(BATCH);
+        let mut coming = chunks.next();
+        if let Some(places) = coming {
+            known.expect(buffer, places, next);
+        }
+        while let Some(places) = coming {
+            std::mem::swap(&mut keys, &mut next);
+            coming = chunks.next();
+            if let Some(places) = coming {
+                known.expect(buffer, places, next);
             }
-            // Four numbers are written for each word, whether it has one token or three: no branch to foresee.
-            let mut few = [0; 3 * BATCH + 4];
-            let mut num_few = 0;
-            for (&(key, hash), &(start, end)) in keys.iter().zip(places) {
-                let found = if key == 0 { None } else { table.find(key, hash) };
-                if let Some((found, num_ids)) = found
-                    && let Some(copy) = few.get_mut(num_few..num_few + found.len())
-                {
-                    copy.copy_from_slice(&found);
-                    num_few += num_ids;
-                    continue;
-                }
+            let mut words = keys.iter().zip(places.iter());
+            loop {
+                let rest = keys.get(places.count() - words.len()..places.count()).unwrap_or_default();
+                let (num_words, num_few) = known.table.find_few(rest, &mut few);
                 ids.extend_from_slice(few.get(..num_few).unwrap_or_default());
-                num_few = 0;
-                let word = buffer.get(start as usize..end as usize).unwrap_or_default();
-                self.encode_rare((key, hash), word, table, long, ids)?;
+                let Some((&key, (start, end))) = words.nth(num_words) else { break };
+                self.encode_rare(key, buffer.get(start..end).unwrap_or_default(), known, ids)?;
             }
-            ids.extend_from_slice(few.get(..num_few).unwrap_or_default());
         }
         Ok(())
     }
 
     /// A word of many tokens, or one that is long or new.
-    fn encode_rare(
-        &self,
-        (key, hash): (u128, usize),
-        word: &[u8],
-        table: &mut WordTable,
-        long: &mut LongTable,
-        ids: &mut Vec<u32>,
-    ) -> Result<()> {
+    fn encode_rare(&self, key: Key, word: &[u8], Known { table, long }: &mut Known, ids: &mut Vec<u32>) -> Result<()> {
         let before = ids.len();
-        if key != 0 {
-            if !table.append(key, hash, ids) {
+        if !key.is_of_none() {
+            if let Some(word) = table.find(key) {
+                ids.extend_from_slice(table.many(word));
+            } else {
                 self.longest.encode_into(word, ids)?;
-                table.insert(key, hash, ids.get(before..).unwrap_or_default());
+                table.insert(key, ids.get(before..).unwrap_or_default());
             }
         } else if word.len() > MAX_LONG_BYTES {
             self.longest.encode_into(word, ids)?;
-        } else {
-            let hash = long.hash(word);
-            if !long.append(word, hash, ids) {
-                self.longest.encode_into(word, ids)?;
-                long.insert(word, hash, ids.get(before..).unwrap_or_default());
-            }
+        } else if !long.append(word, key.hash, ids) {
+            self.longest.encode_into(word, ids)?;
+            long.insert(word, key.hash, ids.get(before..).unwrap_or_default());
         }
         Ok(())
+    }
+}
+
+impl Known {
+    /// Works out the keys of words, and says that they will be asked for.
+    #[inline(never)] // A loop of its own keeps all it needs in registers.
+    fn expect(&self, buffer: &[u8], places: Places, keys: &mut [Key; BATCH]) {
+        let mut has_long = false;
+        for (slot, (start, end)) in keys.iter_mut().zip(places.iter()) {
+            let key = Key::new(buffer, start, end);
+            has_long |= key.is_of_none();
+            self.table.expect(key.hash);
+            *slot = key;
+        }
+        if has_long {
+            let words = keys.iter_mut().zip(places.iter()).filter(|(key, _)| key.is_of_none());
+            for (key, (start, end)) in words {
+                let hash = self.long.hash(buffer.get(start..end).unwrap_or_default());
+                self.long.expect(hash);
+                *key = Key::of_none(hash);
+            }
+        }
     }
 }

@@ -14,4 +14,5 @@ pub mod encode;
 mod likelihood;
 pub mod matching;
 pub mod scan;
+mod table;
 pub mod train;

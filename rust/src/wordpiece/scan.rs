@@ -13,16 +13,29 @@ const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 1 << 15;
 /// What one step writes at most, and room to read 16 bytes at every word.
 const ROOM: usize = 2 * BLOCK;
+/// Places that are written at once, though there may be fewer: no branch to foresee.
+const STEP: usize = 8;
 
-/// The first and the last byte of a word in the buffer, the last not included.
-pub type Place = (u32, u32);
-
-/// A word that goes on.
+/// Where words begin and where they end in the buffer, as many of the one as of the other.
 #[derive(Debug, Clone, Copy)]
-struct Open {
-    /// Where it begins in the buffer, and in the text.
-    start: usize,
-    source: usize,
+pub struct Places<'p> {
+    starts: &'p [u32],
+    ends: &'p [u32],
+}
+
+impl<'p> Places<'p> {
+    #[inline]
+    pub fn iter(self) -> impl ExactSizeIterator<Item = (usize, usize)> + 'p {
+        self.starts.iter().zip(self.ends).map(|(&start, &end)| (start as usize, end as usize))
+    }
+
+    pub fn count(self) -> usize {
+        self.starts.len()
+    }
+
+    pub fn chunks(self, size: usize) -> impl Iterator<Item = Self> {
+        self.starts.chunks(size).zip(self.ends.chunks(size)).map(|(starts, ends)| Self { starts, ends })
+    }
 }
 
 /// Words that were found and not yet handed on.
@@ -30,21 +43,29 @@ struct Open {
 pub struct Words {
     buffer: Vec<u8>,
     end: usize,
-    places: Vec<Place>,
-    num_places: usize,
-    open: Option<Open>,
-    /// A character of the open word depends on its neighbours.
+    /// Of the words that have ended, and where the open one begins.
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+    num_words: usize,
+    /// A word goes on.
+    is_open: bool,
+    /// Where it begins in the text.
+    source: usize,
+    /// A character of it depends on its neighbours.
     is_hard: bool,
 }
 
 impl Default for Words {
     fn default() -> Self {
+        let places = vec![0; BATCH + 1 + BLOCK + STEP];
         Self {
             buffer: Vec::new(),
             end: 0,
-            places: vec![(0, 0); BATCH + BLOCK + 1],
-            num_places: 0,
-            open: None,
+            starts: places.clone(),
+            ends: places,
+            num_words: 0,
+            is_open: false,
+            source: 0,
             is_hard: false,
         }
     }
@@ -55,10 +76,10 @@ pub fn for_each_batch(
     text: &str,
     actions: &Actions,
     found: &mut Words,
-    sink: &mut impl FnMut(&[u8], &[Place]) -> Result<()>,
+    sink: &mut impl FnMut(&[u8], Places) -> Result<()>,
 ) -> Result<()> {
     // An error may have left some behind.
-    (found.end, found.num_places, found.open, found.is_hard) = (0, 0, None, false);
+    (found.end, found.num_words, found.is_open, found.is_hard) = (0, 0, false, false);
     let lowercase = actions.bert().lowercase;
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -79,20 +100,32 @@ pub fn for_each_batch(
 
 impl Words {
     fn is_full(&self) -> bool {
-        self.num_places >= BATCH || self.end >= BATCH_BYTES && (self.open.is_none() || self.num_places > 0)
+        self.num_words >= BATCH || self.end >= BATCH_BYTES && (!self.is_open || self.num_words > 0)
     }
 
-    fn hand_on(&mut self, sink: &mut impl FnMut(&[u8], &[Place]) -> Result<()>) -> Result<()> {
-        let result = sink(&self.buffer, self.places.get(..self.num_places).unwrap_or_default());
-        self.num_places = 0;
+    fn hand_on(&mut self, sink: &mut impl FnMut(&[u8], Places) -> Result<()>) -> Result<()> {
+        let starts = self.starts.get(..self.num_words).unwrap_or_default();
+        let ends = self.ends.get(..self.num_words).unwrap_or_default();
+        let result = sink(&self.buffer, Places { starts, ends });
         // An open word is moved once at most: after this there are no others until it ends.
-        let start = self.open.map_or(self.end, |open| open.start);
+        let start = if self.is_open { self.open_start() } else { self.end };
+        self.num_words = 0;
+        self.set_start(0);
         self.buffer.copy_within(start..self.end, 0);
         self.end -= start;
-        if let Some(open) = &mut self.open {
-            open.start = 0;
-        }
         result
+    }
+
+    /// Where the open word begins in the buffer.
+    fn open_start(&self) -> usize {
+        self.starts.get(self.num_words).map_or(0, |&start| start as usize)
+    }
+
+    #[inline]
+    fn set_start(&mut self, start: usize) {
+        if let Some(place) = self.starts.get_mut(self.num_words) {
+            *place = start as u32;
+        }
     }
 
     fn make_room(&mut self) {
@@ -101,16 +134,18 @@ impl Words {
         }
     }
 
+    /// Ends the word that `set_start` has begun.
     #[inline]
-    fn push(&mut self, start: usize, end: usize) {
-        if self.num_places == self.places.len() {
+    fn push(&mut self, end: usize) {
+        if let Some(place) = self.ends.get_mut(self.num_words) {
+            *place = end as u32;
+        }
+        self.num_words += 1;
+        if self.num_words == self.starts.len() {
             // Only where the plain rules found very many in one word.
-            self.places.resize(2 * self.num_places, (0, 0));
+            self.starts.resize(2 * self.num_words, 0);
+            self.ends.resize(2 * self.num_words, 0);
         }
-        if let Some(place) = self.places.get_mut(self.num_places) {
-            *place = (start as u32, end as u32);
-        }
-        self.num_places += 1;
     }
 
     /// Takes the bytes from `at` on as far as they are plain, 64 at the most, and says how many.
@@ -138,33 +173,21 @@ impl Words {
     fn take_masked(&mut self, Masks { letters, alone, .. }: Masks, length: usize, at: usize) {
         let within = u64::MAX >> (BLOCK - length);
         let (letters, alone) = (letters & within, alone & within);
-        let base = self.end;
+        let behind_letters = letters << 1 | u64::from(self.is_open);
+        let starts = letters & !behind_letters | alone;
+        let ends = !letters & behind_letters & within | alone << 1;
+        // What stands alone in the last place ends at 64, which is where an empty mask has its first bit.
+        let num_ends = ends.count_ones() as usize + (alone >> (BLOCK - 1)) as usize;
+        let num_starts = starts.count_ones() as usize;
+        let base = self.end as u32;
+        write(&mut self.starts, self.num_words + usize::from(self.is_open), starts, num_starts, base);
+        write(&mut self.ends, self.num_words, ends, num_ends, base);
+        if num_starts > 0 {
+            self.source = at + (BLOCK - 1) - starts.leading_zeros() as usize;
+        }
+        self.is_open = letters >> (length - 1) & 1 == 1;
+        self.num_words += num_ends;
         self.end += length;
-        let mut begun = letters;
-        if let Some(open) = self.open {
-            let goes_on = (!letters).trailing_zeros() as usize;
-            if goes_on >= length {
-                return;
-            }
-            self.push(open.start, base + goes_on);
-            self.open = None;
-            begun &= u64::MAX << goes_on;
-        }
-        let mut starts = begun & !(begun << 1) | alone;
-        let num_words = starts.count_ones() as usize;
-        for place in self.places.iter_mut().skip(self.num_places).take(num_words) {
-            let start = starts.trailing_zeros();
-            starts &= starts.wrapping_sub(1);
-            // Punctuation is no letter: a word of one.
-            let length = (!(letters >> start)).trailing_zeros().max(1);
-            *place = ((base as u32).wrapping_add(start), (base as u32).wrapping_add(start + length));
-        }
-        self.num_places += num_words;
-        if letters >> (length - 1) & 1 == 1 {
-            self.num_places -= 1;
-            let start = self.places.get(self.num_places).map_or(0, |&(start, _)| start as usize);
-            self.open = Some(Open { start, source: at + start - base });
-        }
     }
 
     /// Takes characters from `at` on, at least one, until blocks can go on, and says where that is.
@@ -192,11 +215,12 @@ impl Words {
                     if let Some(copy) = self.buffer.get_mut(self.end..).and_then(|free| free.first_chunk_mut()) {
                         *copy = bytes;
                     }
-                    self.push(self.end, self.end + length);
+                    self.set_start(self.end);
+                    self.push(self.end + length);
                     self.end += length;
                 }
                 Action::Neighbours => {
-                    self.open.get_or_insert(Open { start: self.end, source: at });
+                    self.open(at);
                     self.is_hard = true;
                 }
             }
@@ -211,10 +235,18 @@ impl Words {
     /// `length` bytes at the end of the buffer are letters.
     #[inline]
     fn extend(&mut self, length: usize, at: usize) {
-        if length > 0 && self.open.is_none() {
-            self.open = Some(Open { start: self.end, source: at });
+        if length > 0 {
+            self.open(at);
         }
         self.end += length;
+    }
+
+    #[inline]
+    fn open(&mut self, at: usize) {
+        if !self.is_open {
+            self.set_start(self.end);
+            (self.is_open, self.source) = (true, at);
+        }
     }
 
     /// Ends the open word before `text[at..]`.
@@ -222,8 +254,9 @@ impl Words {
     fn close(&mut self, text: &str, at: usize, actions: &Actions) {
         if self.is_hard {
             self.close_plainly(text, at, actions);
-        } else if let Some(open) = self.open.take() {
-            self.push(open.start, self.end);
+        } else if self.is_open {
+            self.is_open = false;
+            self.push(self.end);
             self.make_room();
         }
     }
@@ -231,16 +264,30 @@ impl Words {
     /// The open word again, by the plain rules: they may make several of it.
     #[cold]
     fn close_plainly(&mut self, text: &str, at: usize, actions: &Actions) {
-        self.is_hard = false;
-        let Some(Open { start, source }) = self.open.take() else { return };
-        let normalized = actions.bert().normalize(text.get(source..at).unwrap_or_default());
+        let start = self.open_start();
+        (self.is_hard, self.is_open) = (false, false);
+        let normalized = actions.bert().normalize(text.get(self.source..at).unwrap_or_default());
         self.end = start + normalized.len();
         self.make_room();
         if let Some(copy) = self.buffer.get_mut(start..self.end) {
             copy.copy_from_slice(normalized.as_bytes());
         }
         for word in words(&normalized) {
-            self.push(start + word.start, start + word.end);
+            self.set_start(start + word.start);
+            self.push(start + word.end);
+        }
+    }
+}
+
+/// Writes the places of the `count` lowest bits of `mask`, counted from `base`, to `places[from..]`. What it writes beyond
+/// them means nothing.
+#[inline]
+fn write(places: &mut [u32], from: usize, mut mask: u64, count: usize, base: u32) {
+    let (steps, _) = places.get_mut(from..).unwrap_or_default().as_chunks_mut::<STEP>();
+    for step in steps.iter_mut().take(count.div_ceil(STEP)) {
+        for place in step {
+            *place = base.wrapping_add(mask.trailing_zeros());
+            mask &= mask.wrapping_sub(1);
         }
     }
 }
@@ -283,8 +330,8 @@ mod tests {
     fn scanned(bert: Bert, text: &str, found: &mut Words) -> Vec<String> {
         let mut all = Vec::new();
         for_each_batch(text, bert.actions(), found, &mut |buffer, places| {
-            let word = |&(start, end): &Place| &buffer[start as usize..end as usize];
-            all.extend(places.iter().map(|place| String::from_utf8(word(place).to_vec()).expect("whole characters")));
+            let word = |(start, end)| String::from_utf8(buffer[start..end].to_vec()).expect("whole characters");
+            all.extend(places.iter().map(word));
             Ok(())
         })
         .expect("the sink has no errors");

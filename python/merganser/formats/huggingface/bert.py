@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 from merganser.errors import FormatError
@@ -30,6 +31,16 @@ _CLASSES = (
     "LayoutLM",
     "PreTrained",
 )
+# Python's `lower()` makes ς of a Σ behind a letter with case and not before one; what has no say in case may stand
+# between, of which the look behind sees three characters. `rust/src/chain/bert.rs` knows this very pattern.
+_CASED = (
+    "[\\p{Lu}\\p{Ll}\\p{Lt}ªº\u2160-\u217f\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
+)
+_IGNORED = (
+    "[\\p{Mn}\\p{Me}\\p{Cf}\\p{Lm}\\p{Sk}'.:"
+    "\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a]"
+)
+_FINAL_SIGMA = f"Σ(?:{'|'.join(f'(?<={_CASED}{_IGNORED * n}Σ)' for n in range(4))})(?!{_IGNORED}*{_CASED})"
 
 
 def looks_like_vocab(data: bytes) -> bool:
@@ -58,17 +69,10 @@ def to_json(path: Path, beside: SideFiles) -> tuple[dict[str, object], list[tupl
         lacking = next(role[key] for key in ("cls_token", "sep_token") if role[key] not in vocab)
         raise FormatError(f"{path}: expected the token {lacking!r}, found no line with it")
     cls, sep = role["cls_token"], role["sep_token"]
-    strip_accents = beside.option("strip_accents", None)
     value: dict[str, object] = {
         "version": "1.0",
         "added_tokens": [],
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": beside.option("tokenize_chinese_chars", default=True).boolean(),
-            "strip_accents": None if strip_accents.value is None else strip_accents.boolean(),
-            "lowercase": beside.option("do_lower_case", default=True).boolean(),
-        },
+        "normalizer": {"type": "Sequence", "normalizers": list(_normalizers(beside))},
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "post_processor": {
             "type": "TemplateProcessing",
@@ -87,6 +91,28 @@ def to_json(path: Path, beside: SideFiles) -> tuple[dict[str, object], list[tupl
     }
     added = [AddedToken(content=role[key], id=0) for key in ROLES if key in role]
     return value, [(None, token) for token in added]
+
+
+def _normalizers(beside: SideFiles) -> Iterator[dict[str, object]]:
+    """The steps of transformers' `BertTokenizerLegacy`, in its order."""
+    lowercase = beside.option("do_lower_case", default=True).boolean()
+    strip_accents = beside.option("strip_accents", None)
+    strips = lowercase if strip_accents.value is None else strip_accents.boolean()
+    spaces = beside.option("tokenize_chinese_chars", default=True).boolean()
+    step: dict[str, object] = {"type": "BertNormalizer", "strip_accents": False, "lowercase": False}
+    yield step | {"clean_text": True, "handle_chinese_chars": spaces}
+    if not strips:
+        # Else all is taken apart at the end, composed or not.
+        yield {"type": "NFC"}
+    if lowercase:
+        yield {"type": "Replace", "pattern": {"Regex": _FINAL_SIGMA}, "content": "ς"}
+    if lowercase or strips:
+        yield step | {
+            "clean_text": False,
+            "handle_chinese_chars": False,
+            "strip_accents": strips,
+            "lowercase": lowercase,
+        }
 
 
 def _read(path: Path) -> dict[str, int]:
