@@ -5,8 +5,9 @@ import time
 
 import pytest
 import tokenizers
+from random_tokenizers import without_special
 from small_tokenizers import byte_level, llama, saved, unigram, word_piece
-from tokenizers import normalizers
+from tokenizers import models, normalizers, pre_tokenizers
 
 import merganser as mg
 
@@ -57,22 +58,78 @@ def test_odd_names_of_added_tokens_survive(make, tmp_path):
             same(theirs, again, f"a{name}b {name}{name}")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        *(make for name, make in MODELS.items() if name != "Unigram"),
-        pytest.param(
-            unigram,
-            marks=pytest.mark.xfail(strict=True, reason="rust/src/models: a special token is a piece of the lattice"),
-        ),
-    ],
-)
+@every_model
 def test_what_a_user_writes_is_not_special(make, tmp_path):
     ours = saved(make(), tmp_path / "tokenizer.json")
     text = "a<s> </s> <|im_start|>[SEP][CLS]<unk>"
     special = set(ours.special_tokens.values()) - {ours.token_to_id("<unk>"), ours.token_to_id("[UNK]")}
     assert not special & set(ours.encode(text))
     assert not special & set(ours.prepare(text, offsets=True).ids)
+
+
+def spelling_specials(model) -> tokenizers.Tokenizer:
+    """A tokenizer whose model can spell its special tokens; only white space splits."""
+    tok = tokenizers.Tokenizer(model)
+    tok.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tok.add_special_tokens(["<s>", "ab", "?"])
+    return tok
+
+
+TOKENS = {token: id for id, token in enumerate(["?", "<s>", "ab", "a", "b", "<", "s", ">", "<s", "abc", "c", "##ab"])}
+MERGES = [("<", "s"), ("<s", ">"), ("a", "b"), ("ab", "c")]
+SPELLING = {
+    "BPE": lambda: models.BPE(TOKENS, MERGES, unk_token="?"),
+    "BPE, whole pieces": lambda: models.BPE(TOKENS, MERGES, unk_token="?", ignore_merges=True),
+    "Unigram": lambda: models.Unigram([(token, -1.0) for token in TOKENS], 0, byte_fallback=False),
+    "WordPiece": lambda: models.WordPiece(TOKENS, unk_token="?"),
+    "WordLevel": lambda: models.WordLevel(TOKENS, unk_token="?"),
+}
+
+
+@pytest.mark.parametrize("make", SPELLING.values(), ids=SPELLING.keys())
+def test_a_model_that_can_spell_a_special_token_does_so_only_where_it_is_allowed(make, tmp_path):
+    theirs = spelling_specials(make())
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    without = without_special(theirs)
+    for text in ("<s> ab abc", "a<s>b", "abab", "x<s>", "<sab", "? a?"):
+        same(theirs, ours, text)
+        ids = ours.encode(text)
+        assert ids == ours.prepare(text, offsets=True).ids == without.encode(text).ids
+        assert not {1, 2} & set(ids)
+    assert ours.encode("ab <s>", allow_special={"<s>"})[-1] == 1
+    assert 2 not in ours.encode("ab abab <s>", allow_special={"<s>"})
+
+
+def test_the_two_paths_of_word_piece_agree_on_special_tokens_that_are_words(tmp_path):
+    tok = word_piece()
+    tok.add_special_tokens(["cab", "##b", ","])
+    ours = saved(tok, tmp_path / "tokenizer.json")
+    without = without_special(tok)
+    for text in ("cab abb, a", "cabcab ##b"):
+        assert ours.encode(text) == ours.prepare(text, add_special_tokens=False, offsets=True).ids
+        assert ours.encode(text) == without.encode(text, add_special_tokens=False).ids
+
+
+def test_bytes_that_merge_to_a_special_token_do_so_only_where_it_is_allowed(tmp_path):
+    theirs = byte_level(add_prefix_space=False)
+    theirs.add_special_tokens(["ab"])
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    without = without_special(theirs)
+    for text in ("ab", " ab abc", "<s>ab"):
+        same(theirs, ours, text)
+        assert ours.encode(text) == without.encode(text).ids
+        assert ours.decode(ours.encode(text)) == text
+
+
+def test_a_token_that_bytes_merge_to_can_be_made_special(gpt2, tmp_path):
+    tok = gpt2.add_tokens(["Ġthe"], special=True)
+    for same_tok in (tok, mg.load(tok.save(tmp_path / "saved"))):
+        assert same_tok.encode("Ġthe x", allow_special="all") == [262, 2124]
+        assert 262 not in same_tok.encode("Ġthe the")
+        assert same_tok.decode(same_tok.encode("Ġthe the")) == "Ġthe the"
+    assert gpt2.add_tokens(["Ġthe"]).encode("Ġthe the") == [262, 262]
+    with pytest.raises(mg.TokenIdError, match="special token ' the': expected an id of its own, found 262 of the model"):
+        gpt2.with_special_tokens({" the": 262})
 
 
 # No pre-tokenizer.

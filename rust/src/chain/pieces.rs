@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::aligned::{Aligned, Origin, joined, push_characters};
 use crate::error::Result;
+use crate::pulse::Pulse;
 
 /// One piece: bytes of the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,11 +75,11 @@ impl Pieces {
     }
 
     /// Appends an added token, found as `text` in the original from `start` on.
-    pub fn push_added(&mut self, id: u32, text: &str, start: u32) {
+    pub fn push_added(&mut self, id: u32, text: &str, start: u32, pulse: &mut Pulse) {
         let begin = self.text.len();
         self.text.push_str(text);
         if self.tracks {
-            push_characters(text, start, &mut self.origins);
+            push_characters(text, start, &mut self.origins, pulse);
         }
         let origin = Origin { start, end: start + text.len() as u32 };
         self.push_piece(Piece { start: begin, end: begin + text.len(), origin, added: Some(id) });
@@ -101,7 +102,11 @@ impl Pieces {
     }
 
     /// Cuts each piece into the spans that `cut` appends for its text.
-    pub fn split(&mut self, mut cut: impl FnMut(&str, &mut Vec<(usize, usize)>) -> Result<()>) -> Result<()> {
+    pub fn split(
+        &mut self,
+        pulse: &mut Pulse,
+        mut cut: impl FnMut(&str, &mut Vec<(usize, usize)>, &mut Pulse) -> Result<()>,
+    ) -> Result<()> {
         let mut spans = Vec::new();
         self.work.pieces.clear();
         for piece in &self.pieces {
@@ -110,24 +115,26 @@ impl Pieces {
                 continue;
             }
             spans.clear();
-            cut(self.text.get(piece.start..piece.end).unwrap_or_default(), &mut spans)?;
-            for &(start, end) in spans.iter().filter(|(start, end)| start < end) {
+            pulse.beat(1)?;
+            cut(self.text.get(piece.start..piece.end).unwrap_or_default(), &mut spans, pulse)?;
+            for &(start, end) in pulse.each(&spans).filter(|(start, end)| start < end) {
                 let (start, end) = (piece.start + start, piece.start + end);
                 let origin = if self.tracks { joined(&self.origins, start, end) } else { piece.origin };
                 self.work.pieces.push(Piece { start, end, origin, added: None });
             }
         }
         std::mem::swap(&mut self.pieces, &mut self.work.pieces);
-        Ok(())
+        pulse.check()
     }
 
     /// Changes the text of each piece.
-    pub fn change(&mut self, change: impl Fn(&mut Aligned)) {
+    pub fn change(&mut self, pulse: &mut Pulse, change: impl Fn(&mut Aligned, &mut Pulse)) -> Result<()> {
         let work = &mut self.work;
         work.text.clear();
         work.origins.clear();
         work.pieces.clear();
         for piece in &self.pieces {
+            pulse.beat(1)?;
             let start = work.text.len();
             let text = self.text.get(piece.start..piece.end).unwrap_or_default();
             let origins = self.origins.get(piece.start..piece.end).unwrap_or_default();
@@ -136,7 +143,7 @@ impl Pieces {
                 work.origins.extend_from_slice(origins);
             } else {
                 work.aligned.resume(text, origins, piece.origin, self.tracks);
-                change(&mut work.aligned);
+                change(&mut work.aligned, pulse);
                 work.text.push_str(work.aligned.text());
                 work.origins.extend_from_slice(work.aligned.origins());
             }
@@ -145,6 +152,7 @@ impl Pieces {
         std::mem::swap(&mut self.text, &mut work.text);
         std::mem::swap(&mut self.origins, &mut work.origins);
         std::mem::swap(&mut self.pieces, &mut work.pieces);
+        pulse.check()
     }
 }
 
@@ -156,10 +164,11 @@ pub fn split_at(
     invert: bool,
     behavior: Behavior,
     spans: &mut Vec<(usize, usize)>,
-) {
+    pulse: &mut Pulse,
+) -> Result<()> {
     let mut parts = Vec::with_capacity(matches.len() * 2 + 1);
     let mut done = 0;
-    for &(start, end) in matches {
+    for &(start, end) in pulse.each(matches) {
         if done != start {
             parts.push((done, start, invert));
         }
@@ -169,15 +178,16 @@ pub fn split_at(
     if done != size {
         parts.push((done, size, invert));
     }
+    pulse.check()?;
     let begin = spans.len();
     let mut after_match = false;
     match behavior {
         Behavior::Removed => {
-            spans.extend(parts.iter().filter(|(.., is_match)| !is_match).map(|&(start, end, _)| (start, end)));
+            spans.extend(pulse.each(parts).filter(|(.., is_match)| !is_match).map(|(start, end, _)| (start, end)));
         }
-        Behavior::Isolated => spans.extend(parts.iter().map(|&(start, end, _)| (start, end))),
+        Behavior::Isolated => spans.extend(pulse.each(parts).map(|(start, end, _)| (start, end))),
         Behavior::Contiguous | Behavior::MergedWithPrevious => {
-            for (start, end, is_match) in parts {
+            for (start, end, is_match) in pulse.each(parts) {
                 let joins = match behavior {
                     Behavior::Contiguous => is_match == after_match,
                     _ => is_match && !after_match,
@@ -190,7 +200,7 @@ pub fn split_at(
             }
         }
         Behavior::MergedWithNext => {
-            for (start, end, is_match) in parts.into_iter().rev() {
+            for (start, end, is_match) in pulse.each(parts.into_iter().rev()) {
                 match spans.get_mut(begin..).and_then(|spans| spans.last_mut()) {
                     Some(last) if is_match && !after_match => last.0 = start,
                     _ => spans.push((start, end)),
@@ -202,6 +212,7 @@ pub fn split_at(
             }
         }
     }
+    pulse.check()
 }
 
 #[cfg(test)]
@@ -211,7 +222,8 @@ mod tests {
     fn split(text: &str, behavior: Behavior, invert: bool) -> Vec<&str> {
         let matches: Vec<_> = text.match_indices('-').map(|(at, found)| (at, at + found.len())).collect();
         let mut spans = Vec::new();
-        split_at(text.len(), &matches, invert, behavior, &mut spans);
+        split_at(text.len(), &matches, invert, behavior, &mut spans, &mut Pulse::new(&mut || true))
+            .expect("nobody stops it");
         spans.into_iter().map(|(start, end)| &text[start..end]).collect()
     }
 
@@ -229,14 +241,16 @@ mod tests {
     #[test]
     fn added_tokens_are_left_alone() {
         let mut pieces = Pieces::default();
+        let mut go_on = || true;
+        let mut pulse = Pulse::new(&mut go_on);
         pieces.start(true);
         let mut text = Aligned::default();
-        text.start("ab", 0, true);
+        text.start("ab", 0, true, &mut pulse);
         pieces.push_parts(&text, [(0, 2, None)].into_iter());
-        pieces.push_added(7, "<x>", 2);
-        pieces.change(|text| text.prepend("_"));
+        pieces.push_added(7, "<x>", 2, &mut pulse);
+        pieces.change(&mut pulse, |text, _| text.prepend("_")).expect("nobody stops it");
         pieces
-            .split(|text, spans| {
+            .split(&mut pulse, |text, spans, _| {
                 spans.extend(text.char_indices().map(|(at, c)| (at, at + c.len_utf8())));
                 Ok(())
             })
