@@ -298,12 +298,21 @@ def test_odd_names_and_patterns_survive_saving(tmp_path, path, name):
     assert again.fingerprint() == tok.fingerprint()
 
 
-@pytest.mark.xfail(strict=True, reason="rust/src/special.rs: a match that the token before has taken is given again")
-def test_white_space_that_a_token_took_is_not_given_to_the_next():
-    strips = AddedToken(content="the", id=300, special=False, rstrip=True)
-    tok = of_tokens(added=[strips, AddedToken(content="\n", id=301, special=False)])
-    assert all(token.start < token.end for token in tok.tokens("the \n\n x"))
-    assert tok.encode("the \n\n x") == [300, ord("x")]
+@pytest.mark.parametrize(
+    ("text", "ids", "spans"),
+    [
+        ("the \n\n x", [256, 257, 257, ord(" "), ord("x")], [(0, 7), (4, 5), (5, 6), (6, 7), (7, 8)]),
+        ("the\n", [256, 257], [(0, 4), (3, 4)]),
+        ("the  x\n", [256, ord("x"), 257], [(0, 5), (5, 6), (6, 7)]),
+    ],
+)
+def test_an_added_token_in_white_space_that_another_took_is_found_as_in_tokenizers(tmp_path, text, ids, spans):
+    strips = AddedToken(content="the", id=256, special=False, rstrip=True)
+    tok = of_tokens(added=[strips, AddedToken(content="\n", id=257, special=False)])
+    assert tok.encode(text) == ids
+    assert [(token.start, token.end) for token in tok.tokens(text)] == spans
+    theirs = tokenizers.Tokenizer.from_file(str(tok.save(tmp_path / "saved.json"))).encode(text)
+    assert (theirs.ids, theirs.offsets) == (ids, spans)
 
 
 @pytest.mark.parametrize(

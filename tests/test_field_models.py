@@ -7,7 +7,7 @@ import pytest
 import tokenizers
 from random_tokenizers import without_special
 from small_tokenizers import byte_level, llama, saved, unigram, word_piece
-from tokenizers import models, normalizers, pre_tokenizers
+from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import merganser as mg
 
@@ -132,6 +132,42 @@ def test_a_token_that_bytes_merge_to_can_be_made_special(gpt2, tmp_path):
         gpt2.with_special_tokens({" the": 262})
 
 
+def test_a_unigram_that_lists_a_token_twice_numbers_added_tokens_as_the_original(tmp_path):
+    theirs = tokenizers.Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -2.0), ("a", -3.0)], 0, False))
+    theirs.add_tokens(["<x>", "a", "<y>"])
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for again in (ours, mg.load(ours.save(tmp_path / "again.json"))):
+        for text in ("<x>a<y>b", "ab", "<y>"):
+            same(theirs, again, text)
+        assert (again.token_to_id("<x>"), again.token_to_id("a"), again.token_to_id("<y>")) == (4, 3, 5)
+        assert again.add_tokens(["<z>"]).token_to_id("<z>") == 6
+
+
+# Training.
+
+
+def test_pairs_trained_with_a_prefix_are_looked_up_with_it(tmp_path):
+    theirs = tokenizers.Tokenizer(models.BPE(unk_token="[UNK]", continuing_subword_prefix="##"))
+    theirs.pre_tokenizer = pre_tokenizers.Whitespace()
+    trainer = trainers.BpeTrainer(
+        vocab_size=80, special_tokens=["[UNK]"], continuing_subword_prefix="##", show_progress=False
+    )
+    theirs.train_from_iterator(["low lower lowest new newer newest wide wider widest"] * 9, trainer)
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for text in ("lowest newer", "wideness lowly", "low##er", "zzz", "##est"):
+        same(theirs, ours, text)
+    assert {ours.token_to_id(token) for token in theirs.get_vocab()} == set(theirs.get_vocab().values())
+    assert all(ours.token_to_id(token) == id for token, id in theirs.get_vocab().items())
+
+
+def test_word_pieces_are_looked_up_with_their_prefix():
+    tok = mg.train(["low lower lowest newer widest"] * 9, vocab_size=30, model="wordpiece")
+    for token, id in tok.vocabulary.items():
+        assert (tok.token_to_id(token), tok.id_to_token(id)) == (id, token)
+    ids = tok.encode("lowest")
+    assert b"".join(tok.id_to_token(id).removeprefix(b"##") for id in ids) == b"lowest"
+
+
 # No pre-tokenizer.
 
 
@@ -179,6 +215,28 @@ def test_lower_case_is_the_originals(normalizer, text, tmp_path):
 def test_control_characters_go_as_in_bert(character, tmp_path):
     theirs = word_piece()
     same(theirs, saved(theirs, tmp_path / "tokenizer.json"), f"a{character}b {character} cab{character}")
+
+
+@pytest.mark.parametrize("text", ["ab c", "é日", " ", "", "a a"])
+def test_the_empty_string_matches_before_every_character_as_in_the_original(text, tmp_path):
+    tokens = ["<unk>", *"abc_ ", "é", "日"]
+    theirs = tokenizers.Tokenizer(models.BPE({token: id for id, token in enumerate(tokens)}, [], unk_token="<unk>"))
+    theirs.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    same(theirs, saved(theirs, tmp_path / "split.json"), text)
+    theirs.decoder = tokenizers.decoders.Replace("", "_")
+    same(theirs, saved(theirs, tmp_path / "decoder.json"), text)
+    theirs.normalizer = normalizers.Replace("", "_")
+    ours = saved(theirs, tmp_path / "normalizer.json")
+    same(theirs, ours, text)
+    same(theirs, mg.load(ours.save(tmp_path / "again.json")), text)
+
+
+@pytest.mark.parametrize("pattern", ["a*", "b?", "(?=b)", r"\b", "^", "x*|a"])
+def test_a_regex_that_may_match_nothing_is_refused(pattern, tmp_path):
+    theirs = unigram()
+    theirs.normalizer = normalizers.Replace(tokenizers.Regex(pattern), "_")
+    with pytest.raises(mg.FormatError, match=r"\$\.normalizer\.pattern\.Regex: .* found an alternative that may match nothing"):
+        saved(theirs, tmp_path / "tokenizer.json")
 
 
 # Offsets and characters outside the vocabulary.
