@@ -50,11 +50,11 @@ impl Aligned {
     }
 
     /// Starts anew with text that has changed before: `origins` are of its bytes, `range` is of the whole.
-    pub fn resume(&mut self, text: &str, origins: &[Origin], range: Origin, tracks: bool) {
+    pub fn resume(&mut self, text: &str, origins: &[Origin], range: Origin, tracks: bool, pulse: &mut Pulse) {
         self.text.clear();
         self.text.push_str(text);
         self.origins.clear();
-        self.origins.extend_from_slice(origins);
+        push_origins(origins, &mut self.origins, pulse);
         self.tracks = tracks;
         self.range = range;
     }
@@ -99,7 +99,7 @@ impl Aligned {
         let Some(changed) = self.changed_range() else { return };
         self.spare_origins.clear();
         self.spare_text.push_str(self.text.get(..changed.start).unwrap_or_default());
-        self.spare_origins.extend_from_slice(self.origins.get(..changed.start).unwrap_or_default());
+        push_origins(self.origins.get(..changed.start).unwrap_or_default(), &mut self.spare_origins, pulse);
         let mut old = self.text.get(changed.clone()).unwrap_or_default().chars().map(char::len_utf8);
         let mut at = changed.start + old.by_ref().take(num_removed).sum::<usize>();
         for (character, change) in pulse.each(characters) {
@@ -111,7 +111,7 @@ impl Aligned {
             at += old.by_ref().take(num_replaced).sum::<usize>();
         }
         self.spare_text.push_str(self.text.get(changed.end..).unwrap_or_default());
-        self.spare_origins.extend_from_slice(self.origins.get(changed.end..).unwrap_or_default());
+        push_origins(self.origins.get(changed.end..).unwrap_or_default(), &mut self.spare_origins, pulse);
         self.swap();
     }
 
@@ -193,7 +193,7 @@ impl Aligned {
         }
         self.spare_text.push_str(self.text.get(done..).unwrap_or_default());
         if self.tracks {
-            self.spare_origins.extend_from_slice(self.origins.get(done..).unwrap_or_default());
+            push_origins(self.origins.get(done..).unwrap_or_default(), &mut self.spare_origins, pulse);
         }
         self.swap();
     }
@@ -232,6 +232,17 @@ pub fn push_characters(text: &str, start: u32, origins: &mut Vec<Origin>, pulse:
     for (at, character) in pulse.each(text.char_indices()) {
         let (start, size) = (start + at as u32, character.len_utf8());
         origins.extend(std::iter::repeat_n(Origin { start, end: start + size as u32 }, size));
+    }
+}
+
+/// Appends `origins` of text that stays as it is.
+pub fn push_origins(origins: &[Origin], to: &mut Vec<Origin>, pulse: &mut Pulse) {
+    to.reserve(origins.len());
+    for part in origins.chunks(1 << 14) {
+        if pulse.beat(part.len()).is_err() {
+            return;
+        }
+        to.extend_from_slice(part);
     }
 }
 

@@ -304,8 +304,8 @@ impl Chain {
             done = found.end;
         }
         parts.push((done, size, None));
-        pieces.push_parts(aligned, parts.into_iter());
-        Ok(())
+        pieces.push_parts(aligned, parts.into_iter(), pulse);
+        pulse.check()
     }
 
     /// Calls `sink` with each piece of `text` and its tokens, in order.

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::aligned::{Aligned, Origin, joined, push_characters};
+use super::aligned::{Aligned, Origin, joined, push_characters, push_origins};
 use crate::error::Result;
 use crate::pulse::Pulse;
 
@@ -86,10 +86,15 @@ impl Pieces {
     }
 
     /// Appends parts of `text`, which may be added tokens.
-    pub fn push_parts(&mut self, text: &Aligned, parts: impl Iterator<Item = (usize, usize, Option<u32>)>) {
+    pub fn push_parts(
+        &mut self,
+        text: &Aligned,
+        parts: impl Iterator<Item = (usize, usize, Option<u32>)>,
+        pulse: &mut Pulse,
+    ) {
         let begin = self.text.len();
         self.text.push_str(text.text());
-        self.origins.extend_from_slice(text.origins());
+        push_origins(text.origins(), &mut self.origins, pulse);
         for (start, end, added) in parts.filter(|(start, end, _)| start < end) {
             self.push_piece(Piece { start: begin + start, end: begin + end, origin: text.origin(start, end), added });
         }
@@ -140,12 +145,12 @@ impl Pieces {
             let origins = self.origins.get(piece.start..piece.end).unwrap_or_default();
             if piece.added.is_some() {
                 work.text.push_str(text);
-                work.origins.extend_from_slice(origins);
+                push_origins(origins, &mut work.origins, pulse);
             } else {
-                work.aligned.resume(text, origins, piece.origin, self.tracks);
+                work.aligned.resume(text, origins, piece.origin, self.tracks, pulse);
                 change(&mut work.aligned, pulse);
                 work.text.push_str(work.aligned.text());
-                work.origins.extend_from_slice(work.aligned.origins());
+                push_origins(work.aligned.origins(), &mut work.origins, pulse);
             }
             work.pieces.push(Piece { start, end: work.text.len(), ..*piece });
         }
@@ -246,7 +251,7 @@ mod tests {
         pieces.start(true);
         let mut text = Aligned::default();
         text.start("ab", 0, true, &mut pulse);
-        pieces.push_parts(&text, [(0, 2, None)].into_iter());
+        pieces.push_parts(&text, [(0, 2, None)].into_iter(), &mut pulse);
         pieces.push_added(7, "<x>", 2, &mut pulse);
         pieces.change(&mut pulse, |text, _| text.prepend("_")).expect("nobody stops it");
         pieces
