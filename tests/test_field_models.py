@@ -128,7 +128,9 @@ def test_a_token_that_bytes_merge_to_can_be_made_special(gpt2, tmp_path):
         assert 262 not in same_tok.encode("Ġthe the")
         assert same_tok.decode(same_tok.encode("Ġthe the")) == "Ġthe the"
     assert gpt2.add_tokens(["Ġthe"]).encode("Ġthe the") == [262, 262]
-    with pytest.raises(mg.TokenIdError, match="special token ' the': expected an id of its own, found 262 of the model"):
+    with pytest.raises(
+        mg.TokenIdError, match="special token ' the': expected an id of its own, found 262 of the model"
+    ):
         gpt2.with_special_tokens({" the": 262})
 
 
@@ -143,7 +145,65 @@ def test_a_unigram_that_lists_a_token_twice_numbers_added_tokens_as_the_original
         assert again.add_tokens(["<z>"]).token_to_id("<z>") == 6
 
 
+@every_model
+def test_what_looks_special_is_counted_and_half_characters_are_replaced(make, tmp_path):
+    ours = saved(make(), tmp_path / "tokenizer.json")
+    text = "a</s>b " * 9_000 + "<|endoftext|>"
+    assert ours.count(text) == len(ours.encode(text)) > 9_000
+    assert ours.count(text, allow_special="all") == len(ours.encode(text, allow_special="all"))
+    assert ours.encode("ab \ud800 \ude4f\ud83d c") == ours.encode("ab \ufffd \ufffd\ufffd c")
+    assert ours.encode("\ud83d\ude4f") == ours.encode("🙏")
+    with pytest.raises(mg.TextError, match=r"character 3: expected text, found half of a surrogate pair"):
+        ours.encode("ab \ud800", surrogates="strict")
+
+
+@pytest.mark.parametrize("length", [101, 2_000])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda token: models.Unigram([("<unk>", 0.0), ("é", -1.0), (token, -2.0)], 0, False),
+        lambda token: models.WordLevel({"<unk>": 0, "é": 1, token: 2}, unk_token="<unk>"),
+        lambda token: models.WordPiece(
+            {"<unk>": 0, "é": 1, token: 2, "##é": 3}, unk_token="<unk>", max_input_chars_per_word=10**6
+        ),
+        lambda token: models.BPE({"<unk>": 0, "é": 1, token: 2}, [], unk_token="<unk>", ignore_merges=True),
+    ],
+    ids=["Unigram", "WordLevel", "WordPiece", "BPE"],
+)
+def test_a_token_of_any_length_is_one_id(make, length, tmp_path):
+    token = "é" * length
+    theirs = tokenizers.Tokenizer(make(token))
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for again in (ours, mg.load(ours.save(tmp_path / "again.json"))):
+        assert again.encode(token) == [2]
+        assert again.decode([2]) == token
+        same(theirs, again, "é" + token)
+
+
+def test_gaps_between_ids_survive(tmp_path):
+    theirs = tokenizers.Tokenizer(models.WordLevel({"<unk>": 3, "a": 7, "b": 1}, unk_token="<unk>"))
+    theirs.pre_tokenizer = pre_tokenizers.Whitespace()
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for again in (ours, mg.load(ours.save(tmp_path / "again.json"))):
+        same(theirs, again, "a b c")
+        assert (again.n_vocab, len(again.vocabulary)) == (8, 3)
+        with pytest.raises(mg.TokenIdError, match="0 to 7, found 5"):
+            again.decode([5])
+
+
 # Training.
+
+
+LOREM = "low lower lowest new newer newest wide wider widest naïve 漢字"
+
+
+@pytest.mark.parametrize("score", ["frequency", "likelihood"])
+def test_twenty_trainings_of_word_piece_write_the_same_bytes(score, tmp_path):
+    written = set()
+    for number in range(20):
+        tok = mg.train([LOREM] * 9, vocab_size=45, model="wordpiece", score=score, num_threads=1 if number % 2 else 16)
+        written.add(tuple(file.read_bytes() for file in sorted(tok.save(tmp_path / str(number)).iterdir())))
+    assert len(written) == 1
 
 
 def test_pairs_trained_with_a_prefix_are_looked_up_with_it(tmp_path):
@@ -235,7 +295,9 @@ def test_the_empty_string_matches_before_every_character_as_in_the_original(text
 def test_a_regex_that_may_match_nothing_is_refused(pattern, tmp_path):
     theirs = unigram()
     theirs.normalizer = normalizers.Replace(tokenizers.Regex(pattern), "_")
-    with pytest.raises(mg.FormatError, match=r"\$\.normalizer\.pattern\.Regex: .* found an alternative that may match nothing"):
+    with pytest.raises(
+        mg.FormatError, match=r"\$\.normalizer\.pattern\.Regex: .* found an alternative that may match nothing"
+    ):
         saved(theirs, tmp_path / "tokenizer.json")
 
 
@@ -289,7 +351,9 @@ def test_a_repeated_line_of_vocab_txt_keeps_its_place(tmp_path):
     [
         (lambda text: text[: len(text) // 2], r"json:\d+(:\d+)?: expected"),
         (lambda text: text + "]", "expected the end of the file, found"),
-        (lambda text: "\ufeff" + text, "BOM|byte order mark|expected"),
+        (lambda text: "\ufeff" + text, "found a UTF-8 byte order mark"),
+        (lambda text: text.encode("utf-16"), "found UTF-16 text"),
+        (lambda text: text.encode() + b'\xe9"', r"byte \d+: expected UTF-8, found byte 0xE9"),
         (lambda text: "<html><body>404</body></html>", "found a web page"),
         (lambda text: "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "LFS"),
         (
@@ -303,7 +367,8 @@ def test_a_repeated_line_of_vocab_txt_keeps_its_place(tmp_path):
 )
 def test_a_damaged_file_is_refused_with_the_place(make, damage, message, tmp_path):
     path = tmp_path / "tokenizer.json"
-    path.write_text(damage(make().to_str()), encoding="utf-8")
+    damaged = damage(make().to_str())
+    path.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     with pytest.raises(mg.FormatError, match=message) as caught:
         mg.load(path)
     assert str(caught.value).startswith(str(path))

@@ -11,8 +11,6 @@ import tokenizers
 from small_tokenizers import saved
 from transformers.convert_slow_tokenizer import SpmConverter, import_protobuf
 
-import merganser as mg
-
 NOISE = [*"abcxyzABC #@!$%^&*()~_=+[]{}<>/\\|'\"0123456789", "  ", "🥱", "︰", "…", "ﬁ", "é", "日", "ガ", "①"]
 
 
@@ -59,7 +57,21 @@ def noisy(seed: int) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    ["︰", "…", "a︰b…", "︰ ︰……", "ﬁ ㎏ ①½", "🥱", "so tired 🥱🥱", "▁", "a▁▁ b", "a\u200bb\u3000c", "  a   b ", "", " "]
+    [
+        "︰",
+        "…",
+        "a︰b…",
+        "︰ ︰……",
+        "ﬁ ㎏ ①½",
+        "🥱",
+        "so tired 🥱🥱",
+        "▁",
+        "a▁▁ b",
+        "a\u200bb\u3000c",
+        "  a   b ",
+        "",
+        " ",
+    ]
     + [noisy(seed) for seed in range(4)]
     + list(texts.LANGUAGES.values()),
 )
@@ -104,7 +116,10 @@ def test_windows_of_a_long_text_are_slices_of_it(models):
         text, add_special_tokens=False, max_length=10, truncation=True, stride=3, overflow=True, offsets=True
     )
     windows = [row, *row.overflow]
-    assert [window.offsets for window in windows] == [encoding.offsets, *(more.offsets for more in encoding.overflowing)]
+    assert [window.offsets for window in windows] == [
+        encoding.offsets,
+        *(more.offsets for more in encoding.overflowing),
+    ]
     assert [window.ids for window in windows] == [encoding.ids, *(more.ids for more in encoding.overflowing)]
     spans = [(window.offsets[0][0], max(end for _, end in window.offsets)) for window in windows]
     assert (spans[0][0], spans[-1][1]) == (0, len(text))

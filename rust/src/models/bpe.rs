@@ -127,7 +127,8 @@ impl Bpe {
         pulse: &mut Pulse,
     ) -> Result<()> {
         if self.whole_piece_first
-            && let Some(id) = self.vocabulary.find(piece.as_bytes()).and_then(|(_, id)| forbidden.pass(id))
+            && let Some((_, id)) = self.vocabulary.find(piece.as_bytes())
+            && (piece.chars().nth(1).is_none() || !forbidden.contains(id))
         {
             tokens.push(Token { id, start: 0, end: piece.len() as u32, is_text: false });
             return Ok(());

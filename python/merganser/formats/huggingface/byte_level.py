@@ -108,7 +108,11 @@ def _post_processor(components: Sequence[Component]) -> tuple[Template | None, B
 
 
 def model(
-    members: Mapping[str, Node], ids: dict[str, int], pairs: Sequence[int], used: set[int], added: Collection[AddedToken]
+    members: Mapping[str, Node],
+    ids: dict[str, int],
+    pairs: Sequence[int],
+    used: set[int],
+    added: Collection[AddedToken],
 ) -> BytePairModel | None:
     """The byte-level model of these tokens and merges, without the tokens that only `added` gives; None for others.
 
@@ -175,7 +179,7 @@ def _is_only_added(token: AddedToken, *, ignore_merges: bool) -> bool:
 
 
 def _may_be_merged(token: str) -> bool:
-    return len(token) > 1 and byte_alphabet.is_spelled(token)
+    return len(token) > 1 and bool(byte_alphabet.is_spelled(token))
 
 
 def _vocabulary(ids: Mapping[str, int], *, ignore_merges: bool) -> Vocabulary | None:

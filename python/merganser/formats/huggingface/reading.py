@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -55,7 +55,7 @@ def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -
     around = byte_level.around(pipeline)
     ids, make_model = _read_model(top["model"], is_byte_level=around is not None)
     # A token that Unigram lists twice counts twice.
-    num_tokens = len(top["model"].object()["vocab"])
+    num_tokens = len(cast("Sized", top["model"].object()["vocab"]))
     added = _with_later(written, later, ids, _check_ids(ids, num_tokens, written, top["added_tokens"]))
     model = make_model(added)
     if around is None or not isinstance(model, BytePairModel):
