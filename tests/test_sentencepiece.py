@@ -11,6 +11,8 @@ import tokenizers
 from small_tokenizers import saved
 from transformers.convert_slow_tokenizer import SpmConverter, import_protobuf
 
+import merganser as mg
+
 NOISE = [*"abcxyzABC #@!$%^&*()~_=+[]{}<>/\\|'\"0123456789", "  ", "🥱", "︰", "…", "ﬁ", "é", "日", "ガ", "①"]
 
 
@@ -99,6 +101,19 @@ def test_what_normalization_changes_is_told(models):
     assert ours.decode(ids) == sp.decode(ids)
     assert ours.decode(ids) != "a︰b…"
     assert ours.certificate()["text"].startswith("not lossless: Precompiled, ")
+
+
+@pytest.mark.parametrize(
+    ("options", "account"),
+    [
+        ({}, "lossless: every text comes back from its ids"),
+        ({"unmatched": "drop"}, "not lossless: the split may leave some out"),
+        ({"unmatched": "drop", "pattern": r"a\Kb"}, "not lossless: the split may leave some out"),
+    ],
+)
+def test_a_split_that_may_leave_text_out_is_told(options, account):
+    split = mg.Split(**{"pattern": r"\w+", **options})
+    assert mg.train("a b", vocab_size=256, split=split).certificate()["text"] == account
 
 
 def test_of_half_width_letters_with_a_mark_the_conversion_is_followed(models):

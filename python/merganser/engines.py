@@ -79,7 +79,7 @@ def account_of_text(spec: Spec) -> str:
     """Whether every text comes back from its ids, and what may keep it from that."""
     if spec.pipeline is None:
         reasons = [f"{normalizer.form} may change it" for normalizer in spec.normalizers]
-        if any(isinstance(step, Split) and step.unmatched == "drop" for step in spec.splits):
+        if any(isinstance(step, Split) and _may_drop(step) for step in spec.splits):
             reasons.append("the split may leave some out")
         if any(isinstance(step, ByteLevel) and step.add_prefix_space for step in spec.splits):
             reasons.append("a space may be put in front")
@@ -89,6 +89,18 @@ def account_of_text(spec: Spec) -> str:
         reasons = [f"{', '.join(names)} may change it"] if names else []
         reasons.append("what has no token may be unknown")
     return f"not lossless: {'; '.join(reasons)}" if reasons else "lossless: every text comes back from its ids"
+
+
+def _may_drop(split: Split) -> bool:
+    from merganser.formats.coverage import matches_every_character
+
+    if split.unmatched != "drop":
+        return False
+    try:
+        return not matches_every_character(split.pattern, split.dialect)
+    except FormatError:
+        # A pattern of which that cannot be told.
+        return True
 
 
 def _component(step: Split | ByteLevel) -> dict[str, object]:
