@@ -348,27 +348,73 @@ def differences(theirs: tokenizers.Tokenizer, texts: list[str]) -> Iterator[str]
     written = to_json(spec)[0]
     if spec_of(written) != spec:
         yield "reading what was written gives another Spec"
+    originals = [(theirs, without_special(theirs))]
     again = tokenizers.Tokenizer.from_str(written)
+    originals.append((again, without_special(again)))
     for text in texts:
         try:
-            yield from _differences_of(theirs, again, ours, text)
+            yield from _differences_of(originals, ours, text)
         except Panicked:
             continue
 
 
+def without_special(theirs: tokenizers.Tokenizer) -> tokenizers.Tokenizer | None:
+    """`theirs`, for which special tokens are text and no text is one: its model has them under another name.
+
+    None where that cannot be told to it: of tokens that stand for a byte, and of an unknown token that merges.
+    """
+    root = json.loads(theirs.to_str())
+    model = root["model"]
+    special = [token for token in root["added_tokens"] if token["special"]]
+    contents = {token["content"] for token in special}
+    listed = list(model["vocab"]) if isinstance(model["vocab"], dict) else [token for token, _ in model["vocab"]]
+    renamed = {token: f"\U0010fffd{token}" for token in listed if token in contents and not _is_letter(token, model)}
+    if any(model.get("byte_fallback") and token.startswith("<0x") for token in renamed):
+        return None
+    if isinstance(model["vocab"], dict):
+        model["vocab"] = {renamed.get(token, token): id for token, id in model["vocab"].items()}
+    else:
+        model["vocab"] = [[renamed.get(token, token), score] for token, score in model["vocab"]]
+    if "unk_token" in model:
+        if any(model["unk_token"] in merge for merge in model.get("merges", ())):
+            return None
+        model["unk_token"] = renamed.get(model["unk_token"], model["unk_token"])
+    if "merges" in model:
+        prefix = len(model["continuing_subword_prefix"] or "")
+        made = [(merge, merge[0] + merge[1].encode()[prefix:].decode()) for merge in model["merges"]]
+        model["merges"] = [merge for merge, token in made if renamed.keys().isdisjoint([*merge, token])]
+    # Those that the model had get new ids, behind all others.
+    root["added_tokens"].sort(key=lambda token: token["content"] in renamed)
+    found = theirs_of(root)
+    if found is not None:
+        found.encode_special_tokens = True
+    return found
+
+
+def _is_letter(token: str, model: Json) -> bool:
+    """Whether it spells a character of BPE."""
+    if model["type"] != "BPE":
+        return False
+    prefix, suffix = model["continuing_subword_prefix"] or "", model["end_of_word_suffix"] or ""
+    return any(len(part) == 1 for part in (token, token.removeprefix(prefix), token.removesuffix(suffix))) or (
+        len(token.removeprefix(prefix).removesuffix(suffix)) == 1
+    )
+
+
 def _differences_of(
-    theirs: tokenizers.Tokenizer, again: tokenizers.Tokenizer, ours: mg.Tokenizer, text: str
+    originals: list[tuple[tokenizers.Tokenizer, tokenizers.Tokenizer | None]], ours: mg.Tokenizer, text: str
 ) -> Iterator[str]:
-    for allow_special, splits in (("all", False), ((), True)):
-        theirs.encode_special_tokens = again.encode_special_tokens = splits
-        expected = _encoding(theirs, text)
+    theirs = originals[0][0]
+    for allow_special, versions in zip(("all", ()), zip(*originals, strict=True), strict=True):
+        if versions[0] is None:
+            continue
+        expected = _encoding(versions[0], text)
         yield from _differing("ids", text, _ids_of(expected), _ids(ours, text, allow_special))
-        yield from _differing("ids of the saved", text, _ids_of(expected), _ids_of(_encoding(again, text)))
+        yield from _differing("ids of the saved", text, _ids_of(expected), _ids_of(_encoding(versions[1], text)))
         if expected is not None and ours.spec.pipeline is not None:
             _, offsets, words = ours._engine.encoding(text, ours._allow(allow_special), (False, True))
             yield from _differing("offsets", text, expected.offsets, offsets)
             yield from _differing("words", text, expected.word_ids, words)
-    theirs.encode_special_tokens = False
     whole = _encoding(theirs, text, add_special_tokens=True)
     if whole is not None:
         ids = ours.encode(text, allow_special="all", add_special_tokens=True)

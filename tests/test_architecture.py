@@ -33,7 +33,7 @@ MAY_IMPORT = {
 
 MAY_USE = {
     "error": set(),
-    "vocabulary": {"error", "packed", "prefetch"},
+    "vocabulary": {"error", "packed", "memory"},
     "normalize": {"error", "unicode"},
     "special": {"error"},
     "split": {"error"},
@@ -44,16 +44,18 @@ MAY_USE = {
     "idle": set(),
     "pulse": {"error"},
     "pool": {"error"},
-    "prefetch": set(),
-    "bpe": {"error", "vocabulary", "count", "split", "packed", "prefetch", "pulse"},
+    "memory": set(),
+    "utf8": set(),
+    "bpe": {"error", "vocabulary", "count", "split", "packed", "memory", "pulse"},
     "unicode": set(),
-    "wordpiece": {"error", "vocabulary", "count", "split", "packed", "prefetch", "special", "unicode", "bpe"},
-    "models": {"error", "vocabulary", "bpe", "wordpiece"},
+    "wordpiece": {"error", "vocabulary", "count", "split", "packed", "memory", "special", "unicode", "bpe"},
+    "models": {"error", "pulse", "vocabulary", "bpe", "wordpiece"},
     "chain": {
         "error",
         "decode",
         "idle",
         "models",
+        "pulse",
         "special",
         "split",
         "tokenizer",
@@ -63,7 +65,7 @@ MAY_USE = {
     },
     "tokenizer": {"error", "pieces", "bpe", "decode", "idle", "pulse", "special", "vocabulary"},
     "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"}
-    | {"chain", "idle", "models", "pool", "wordpiece"},
+    | {"chain", "idle", "models", "pool", "utf8", "wordpiece"},
 }
 
 

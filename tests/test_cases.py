@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
@@ -18,6 +19,10 @@ import oracle
 import pytest
 import texts
 import tokenizers
+from random_tokenizers import charsmap
+from small_tokenizers import llama, unigram
+from tokenizers import normalizers
+from tokenizers.pre_tokenizers import BertPreTokenizer, Metaspace
 
 import merganser as mg
 from merganser import reference
@@ -298,12 +303,21 @@ def test_odd_names_and_patterns_survive_saving(tmp_path, path, name):
     assert again.fingerprint() == tok.fingerprint()
 
 
-@pytest.mark.xfail(strict=True, reason="rust/src/special.rs: a match that the token before has taken is given again")
-def test_white_space_that_a_token_took_is_not_given_to_the_next():
-    strips = AddedToken(content="the", id=300, special=False, rstrip=True)
-    tok = of_tokens(added=[strips, AddedToken(content="\n", id=301, special=False)])
-    assert all(token.start < token.end for token in tok.tokens("the \n\n x"))
-    assert tok.encode("the \n\n x") == [300, ord("x")]
+@pytest.mark.parametrize(
+    ("text", "ids", "spans"),
+    [
+        ("the \n\n x", [256, 257, 257, ord(" "), ord("x")], [(0, 7), (4, 5), (5, 6), (6, 7), (7, 8)]),
+        ("the\n", [256, 257], [(0, 4), (3, 4)]),
+        ("the  x\n", [256, ord("x"), 257], [(0, 5), (5, 6), (6, 7)]),
+    ],
+)
+def test_an_added_token_in_white_space_that_another_took_is_found_as_in_tokenizers(tmp_path, text, ids, spans):
+    strips = AddedToken(content="the", id=256, special=False, rstrip=True)
+    tok = of_tokens(added=[strips, AddedToken(content="\n", id=257, special=False)])
+    assert tok.encode(text) == ids
+    assert [(token.start, token.end) for token in tok.tokens(text)] == spans
+    theirs = tokenizers.Tokenizer.from_file(str(tok.save(tmp_path / "saved.json"))).encode(text)
+    assert (theirs.ids, theirs.offsets) == (ids, spans)
 
 
 @pytest.mark.parametrize(
@@ -542,7 +556,8 @@ def test_a_copied_tokenizer_is_the_same(gpt2):
 INTERRUPTED = """
 import signal, time
 import merganser as mg
-tok = mg.load("cl100k_base")
+tok = mg.load(NAME)
+before = tok.encode("hello world")
 words = "".join(" word" + str(n) for n in range(1_000_000))
 text = words * 15
 signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -553,13 +568,13 @@ try:
     time.sleep(9)
 except KeyboardInterrupt:
     print(time.monotonic() - start - 0.3)
-assert tok.encode("hello world") == [15339, 1917]
+assert tok.encode("hello world") == before
 """
 
 
-def seconds_to_interrupt(call):
+def seconds_to_interrupt(call, name="cl100k_base"):
     """How long after a signal, as Ctrl-C sends, the exception came. The tokenizer works afterwards."""
-    return float(alone(INTERRUPTED.replace("CALL", call)))
+    return float(alone(INTERRUPTED.replace("NAME", repr(name)).replace("CALL", call)))
 
 
 @pytest.mark.parametrize(
@@ -586,6 +601,31 @@ def test_ctrl_c_ends_a_long_piece_within_a_second():
 
 def test_ctrl_c_ends_a_list_of_tokens_within_a_second():
     assert seconds_to_interrupt("tok.tokens(words)") < 1
+
+
+def chain_of(*normalizer, pre_tokenizer=None):
+    """A Unigram tokenizer of Hugging Face's behind these normalizers."""
+    tok = unigram()
+    tok.normalizer = normalizers.Sequence([*normalizer])
+    tok.pre_tokenizer = pre_tokenizer
+    return tok
+
+
+CHAINS = {
+    "Unigram": chain_of,
+    "Precompiled": lambda: chain_of(normalizers.Precompiled(b64decode(charsmap())), pre_tokenizer=Metaspace()),
+    "NFKC": lambda: chain_of(normalizers.NFKC(), normalizers.Replace(" ", "__"), normalizers.Lowercase()),
+    "BERT": lambda: chain_of(normalizers.BertNormalizer(), pre_tokenizer=BertPreTokenizer()),
+    "BPE": llama,
+}
+
+
+@pytest.mark.parametrize("make", CHAINS.values(), ids=CHAINS.keys())
+@pytest.mark.parametrize("call", ["encode(long)", "pieces(long)", "tokens(long)", "prepare(long, offsets=True)"])
+def test_ctrl_c_ends_a_chain_within_a_second(tmp_path, make, call):
+    make().save(str(tmp_path / "tokenizer.json"))
+    call = f"long = 'é' + words * 4; start = time.monotonic(); signal.setitimer(signal.ITIMER_REAL, 0.3); tok.{call}"
+    assert seconds_to_interrupt(call, str(tmp_path)) < 1
 
 
 # Memory.

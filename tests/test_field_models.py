@@ -5,8 +5,9 @@ import time
 
 import pytest
 import tokenizers
+from random_tokenizers import without_special
 from small_tokenizers import byte_level, llama, saved, unigram, word_piece
-from tokenizers import normalizers
+from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import merganser as mg
 
@@ -57,22 +58,174 @@ def test_odd_names_of_added_tokens_survive(make, tmp_path):
             same(theirs, again, f"a{name}b {name}{name}")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        *(make for name, make in MODELS.items() if name != "Unigram"),
-        pytest.param(
-            unigram,
-            marks=pytest.mark.xfail(strict=True, reason="rust/src/models: a special token is a piece of the lattice"),
-        ),
-    ],
-)
+@every_model
 def test_what_a_user_writes_is_not_special(make, tmp_path):
     ours = saved(make(), tmp_path / "tokenizer.json")
     text = "a<s> </s> <|im_start|>[SEP][CLS]<unk>"
     special = set(ours.special_tokens.values()) - {ours.token_to_id("<unk>"), ours.token_to_id("[UNK]")}
     assert not special & set(ours.encode(text))
     assert not special & set(ours.prepare(text, offsets=True).ids)
+
+
+def spelling_specials(model) -> tokenizers.Tokenizer:
+    """A tokenizer whose model can spell its special tokens; only white space splits."""
+    tok = tokenizers.Tokenizer(model)
+    tok.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tok.add_special_tokens(["<s>", "ab", "?"])
+    return tok
+
+
+TOKENS = {token: id for id, token in enumerate(["?", "<s>", "ab", "a", "b", "<", "s", ">", "<s", "abc", "c", "##ab"])}
+MERGES = [("<", "s"), ("<s", ">"), ("a", "b"), ("ab", "c")]
+SPELLING = {
+    "BPE": lambda: models.BPE(TOKENS, MERGES, unk_token="?"),
+    "BPE, whole pieces": lambda: models.BPE(TOKENS, MERGES, unk_token="?", ignore_merges=True),
+    "Unigram": lambda: models.Unigram([(token, -1.0) for token in TOKENS], 0, byte_fallback=False),
+    "WordPiece": lambda: models.WordPiece(TOKENS, unk_token="?"),
+    "WordLevel": lambda: models.WordLevel(TOKENS, unk_token="?"),
+}
+
+
+@pytest.mark.parametrize("make", SPELLING.values(), ids=SPELLING.keys())
+def test_a_model_that_can_spell_a_special_token_does_so_only_where_it_is_allowed(make, tmp_path):
+    theirs = spelling_specials(make())
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    without = without_special(theirs)
+    for text in ("<s> ab abc", "a<s>b", "abab", "x<s>", "<sab", "? a?"):
+        same(theirs, ours, text)
+        ids = ours.encode(text)
+        assert ids == ours.prepare(text, offsets=True).ids == without.encode(text).ids
+        assert not {1, 2} & set(ids)
+    assert ours.encode("ab <s>", allow_special={"<s>"})[-1] == 1
+    assert 2 not in ours.encode("ab abab <s>", allow_special={"<s>"})
+
+
+def test_the_two_paths_of_word_piece_agree_on_special_tokens_that_are_words(tmp_path):
+    tok = word_piece()
+    tok.add_special_tokens(["cab", "##b", ","])
+    ours = saved(tok, tmp_path / "tokenizer.json")
+    without = without_special(tok)
+    for text in ("cab abb, a", "cabcab ##b"):
+        assert ours.encode(text) == ours.prepare(text, add_special_tokens=False, offsets=True).ids
+        assert ours.encode(text) == without.encode(text, add_special_tokens=False).ids
+
+
+def test_bytes_that_merge_to_a_special_token_do_so_only_where_it_is_allowed(tmp_path):
+    theirs = byte_level(add_prefix_space=False)
+    theirs.add_special_tokens(["ab"])
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    without = without_special(theirs)
+    for text in ("ab", " ab abc", "<s>ab"):
+        same(theirs, ours, text)
+        assert ours.encode(text) == without.encode(text).ids
+        assert ours.decode(ours.encode(text)) == text
+
+
+def test_a_token_that_bytes_merge_to_can_be_made_special(gpt2, tmp_path):
+    tok = gpt2.add_tokens(["Ġthe"], special=True)
+    for same_tok in (tok, mg.load(tok.save(tmp_path / "saved"))):
+        assert same_tok.encode("Ġthe x", allow_special="all") == [262, 2124]
+        assert 262 not in same_tok.encode("Ġthe the")
+        assert same_tok.decode(same_tok.encode("Ġthe the")) == "Ġthe the"
+    assert gpt2.add_tokens(["Ġthe"]).encode("Ġthe the") == [262, 262]
+    with pytest.raises(
+        mg.TokenIdError, match="special token ' the': expected an id of its own, found 262 of the model"
+    ):
+        gpt2.with_special_tokens({" the": 262})
+
+
+def test_a_unigram_that_lists_a_token_twice_numbers_added_tokens_as_the_original(tmp_path):
+    theirs = tokenizers.Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -2.0), ("a", -3.0)], 0, False))
+    theirs.add_tokens(["<x>", "a", "<y>"])
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for again in (ours, mg.load(ours.save(tmp_path / "again.json"))):
+        for text in ("<x>a<y>b", "ab", "<y>"):
+            same(theirs, again, text)
+        assert (again.token_to_id("<x>"), again.token_to_id("a"), again.token_to_id("<y>")) == (4, 3, 5)
+        assert again.add_tokens(["<z>"]).token_to_id("<z>") == 6
+
+
+@every_model
+def test_what_looks_special_is_counted_and_half_characters_are_replaced(make, tmp_path):
+    ours = saved(make(), tmp_path / "tokenizer.json")
+    text = "a</s>b " * 9_000 + "<|endoftext|>"
+    assert ours.count(text) == len(ours.encode(text)) > 9_000
+    assert ours.count(text, allow_special="all") == len(ours.encode(text, allow_special="all"))
+    assert ours.encode("ab \ud800 \ude4f\ud83d c") == ours.encode("ab \ufffd \ufffd\ufffd c")
+    assert ours.encode("\ud83d\ude4f") == ours.encode("🙏")
+    with pytest.raises(mg.TextError, match=r"character 3: expected text, found half of a surrogate pair"):
+        ours.encode("ab \ud800", surrogates="strict")
+
+
+@pytest.mark.parametrize("length", [101, 2_000])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda token: models.Unigram([("<unk>", 0.0), ("é", -1.0), (token, -2.0)], 0, False),
+        lambda token: models.WordLevel({"<unk>": 0, "é": 1, token: 2}, unk_token="<unk>"),
+        lambda token: models.WordPiece(
+            {"<unk>": 0, "é": 1, token: 2, "##é": 3}, unk_token="<unk>", max_input_chars_per_word=10**6
+        ),
+        lambda token: models.BPE({"<unk>": 0, "é": 1, token: 2}, [], unk_token="<unk>", ignore_merges=True),
+    ],
+    ids=["Unigram", "WordLevel", "WordPiece", "BPE"],
+)
+def test_a_token_of_any_length_is_one_id(make, length, tmp_path):
+    token = "é" * length
+    theirs = tokenizers.Tokenizer(make(token))
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for again in (ours, mg.load(ours.save(tmp_path / "again.json"))):
+        assert again.encode(token) == [2]
+        assert again.decode([2]) == token
+        same(theirs, again, "é" + token)
+
+
+def test_gaps_between_ids_survive(tmp_path):
+    theirs = tokenizers.Tokenizer(models.WordLevel({"<unk>": 3, "a": 7, "b": 1}, unk_token="<unk>"))
+    theirs.pre_tokenizer = pre_tokenizers.Whitespace()
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for again in (ours, mg.load(ours.save(tmp_path / "again.json"))):
+        same(theirs, again, "a b c")
+        assert (again.n_vocab, len(again.vocabulary)) == (8, 3)
+        with pytest.raises(mg.TokenIdError, match="0 to 7, found 5"):
+            again.decode([5])
+
+
+# Training.
+
+
+LOREM = "low lower lowest new newer newest wide wider widest naïve 漢字"
+
+
+@pytest.mark.parametrize("score", ["frequency", "likelihood"])
+def test_twenty_trainings_of_word_piece_write_the_same_bytes(score, tmp_path):
+    written = set()
+    for number in range(20):
+        tok = mg.train([LOREM] * 9, vocab_size=45, model="wordpiece", score=score, num_threads=1 if number % 2 else 16)
+        written.add(tuple(file.read_bytes() for file in sorted(tok.save(tmp_path / str(number)).iterdir())))
+    assert len(written) == 1
+
+
+def test_pairs_trained_with_a_prefix_are_looked_up_with_it(tmp_path):
+    theirs = tokenizers.Tokenizer(models.BPE(unk_token="[UNK]", continuing_subword_prefix="##"))
+    theirs.pre_tokenizer = pre_tokenizers.Whitespace()
+    trainer = trainers.BpeTrainer(
+        vocab_size=80, special_tokens=["[UNK]"], continuing_subword_prefix="##", show_progress=False
+    )
+    theirs.train_from_iterator(["low lower lowest new newer newest wide wider widest"] * 9, trainer)
+    ours = saved(theirs, tmp_path / "tokenizer.json")
+    for text in ("lowest newer", "wideness lowly", "low##er", "zzz", "##est"):
+        same(theirs, ours, text)
+    assert {ours.token_to_id(token) for token in theirs.get_vocab()} == set(theirs.get_vocab().values())
+    assert all(ours.token_to_id(token) == id for token, id in theirs.get_vocab().items())
+
+
+def test_word_pieces_are_looked_up_with_their_prefix():
+    tok = mg.train(["low lower lowest newer widest"] * 9, vocab_size=30, model="wordpiece")
+    for token, id in tok.vocabulary.items():
+        assert (tok.token_to_id(token), tok.id_to_token(id)) == (id, token)
+    ids = tok.encode("lowest")
+    assert b"".join(tok.id_to_token(id).removeprefix(b"##") for id in ids) == b"lowest"
 
 
 # No pre-tokenizer.
@@ -122,6 +275,30 @@ def test_lower_case_is_the_originals(normalizer, text, tmp_path):
 def test_control_characters_go_as_in_bert(character, tmp_path):
     theirs = word_piece()
     same(theirs, saved(theirs, tmp_path / "tokenizer.json"), f"a{character}b {character} cab{character}")
+
+
+@pytest.mark.parametrize("text", ["ab c", "é日", " ", "", "a a"])
+def test_the_empty_string_matches_before_every_character_as_in_the_original(text, tmp_path):
+    tokens = ["<unk>", *"abc_ ", "é", "日"]
+    theirs = tokenizers.Tokenizer(models.BPE({token: id for id, token in enumerate(tokens)}, [], unk_token="<unk>"))
+    theirs.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    same(theirs, saved(theirs, tmp_path / "split.json"), text)
+    theirs.decoder = tokenizers.decoders.Replace("", "_")
+    same(theirs, saved(theirs, tmp_path / "decoder.json"), text)
+    theirs.normalizer = normalizers.Replace("", "_")
+    ours = saved(theirs, tmp_path / "normalizer.json")
+    same(theirs, ours, text)
+    same(theirs, mg.load(ours.save(tmp_path / "again.json")), text)
+
+
+@pytest.mark.parametrize("pattern", ["a*", "b?", "(?=b)", r"\b", "^", "x*|a"])
+def test_a_regex_that_may_match_nothing_is_refused(pattern, tmp_path):
+    theirs = unigram()
+    theirs.normalizer = normalizers.Replace(tokenizers.Regex(pattern), "_")
+    with pytest.raises(
+        mg.FormatError, match=r"\$\.normalizer\.pattern\.Regex: .* found an alternative that may match nothing"
+    ):
+        saved(theirs, tmp_path / "tokenizer.json")
 
 
 # Offsets and characters outside the vocabulary.
@@ -174,7 +351,9 @@ def test_a_repeated_line_of_vocab_txt_keeps_its_place(tmp_path):
     [
         (lambda text: text[: len(text) // 2], r"json:\d+(:\d+)?: expected"),
         (lambda text: text + "]", "expected the end of the file, found"),
-        (lambda text: "\ufeff" + text, "BOM|byte order mark|expected"),
+        (lambda text: "\ufeff" + text, "found a UTF-8 byte order mark"),
+        (lambda text: text.encode("utf-16"), "found UTF-16 text"),
+        (lambda text: text.encode() + b'\xe9"', r"byte \d+: expected UTF-8, found byte 0xE9"),
         (lambda text: "<html><body>404</body></html>", "found a web page"),
         (lambda text: "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "LFS"),
         (
@@ -188,7 +367,8 @@ def test_a_repeated_line_of_vocab_txt_keeps_its_place(tmp_path):
 )
 def test_a_damaged_file_is_refused_with_the_place(make, damage, message, tmp_path):
     path = tmp_path / "tokenizer.json"
-    path.write_text(damage(make().to_str()), encoding="utf-8")
+    damaged = damage(make().to_str())
+    path.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     with pytest.raises(mg.FormatError, match=message) as caught:
         mg.load(path)
     assert str(caught.value).startswith(str(path))

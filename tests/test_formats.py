@@ -277,7 +277,10 @@ GOOD = to_json(SPEC)[0]
         (GOOD.replace('"ab": 256', '"ab": NaN'), "expected numbers that JSON readers take, found: NaN"),
         (GOOD.replace('"ab": 256', '"ab": ' + "9" * 5000), "expected numbers that JSON readers take"),
         ('{"a":' * 100_000, "expected JSON of moderate depth, found it nested too deeply"),
-        ("\ufeff" + GOOD, "expected a tokenizer.json or lines `<base64> <rank>`, found a UTF-8 byte order mark"),
+        (
+            "\ufeff" + GOOD,
+            "expected a tokenizer.json, a vocab.txt or lines `<base64> <rank>`, found a UTF-8 byte order mark",
+        ),
         (GOOD.encode("utf-16"), "found UTF-16 text"),
         (GOOD.encode("utf-16-le"), "found UTF-16 text"),
         (GOOD.encode().replace(b"<|end|>", b"\xff"), "expected UTF-8, found byte 0xFF"),
@@ -309,7 +312,9 @@ def test_any_cut_of_a_file_is_a_format_error(tmp_path):
 
 def test_a_folder_without_tokenizer_json_says_what_is_there(tmp_path):
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(FormatError, match=r"expected a tokenizer\.json in this folder, found notes\.txt"):
+    with pytest.raises(
+        FormatError, match=r"expected a tokenizer\.json, a vocab\.txt or .* in this folder, found notes\.txt"
+    ):
         formats.read(tmp_path)
     with pytest.raises(StorageError, match="expected a file that can be read, found: No such file or directory"):
         formats.read(tmp_path / "nothing.json")

@@ -261,7 +261,7 @@ def test_an_id_that_hugging_face_would_not_give_is_refused():
 
 @pytest.mark.parametrize("name", ["t.tiktoken", "t.model", "vocab.bpe"])
 def test_other_formats_refuse_other_models(tmp_path, name):
-    with pytest.raises(mg.FormatError, match="model: expected byte-level BPE, found UnigramModel"):
+    with pytest.raises(mg.FormatError, match="model: expected byte-level BPE, found Unigram"):
         mg.Tokenizer(spec_of(json_of(model=UNIGRAM))).save(tmp_path / name)
 
 

@@ -15,6 +15,8 @@ from merganser.spec import MAX_ID, AddedToken, ByteLevel, CharacterPairModel, Pi
 Engine: TypeAlias = "_core.Engine | _core.Chain"
 AddedTokenFields: TypeAlias = tuple[str, int, bool, bool, bool, bool, bool]
 
+# Steps that leave all of a text in place.
+_LOSSLESS = frozenset(["ByteLevel", "Digits", "FixedLength"])
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -71,6 +73,34 @@ def chain_of(spec: Spec) -> _core.Chain:
         merges=model.merges,
         added=_fields(spec.added_tokens),
     )
+
+
+def account_of_text(spec: Spec) -> str:
+    """Whether every text comes back from its ids, and what may keep it from that."""
+    if spec.pipeline is None:
+        reasons = [f"{normalizer.form} may change it" for normalizer in spec.normalizers]
+        if any(isinstance(step, Split) and _may_drop(step) for step in spec.splits):
+            reasons.append("the split may leave some out")
+        if any(isinstance(step, ByteLevel) and step.add_prefix_space for step in spec.splits):
+            reasons.append("a space may be put in front")
+    else:
+        parts = [part for part in (spec.pipeline.normalizer, spec.pipeline.pre_tokenizer) if part is not None]
+        names = dict.fromkeys(step.type for part in parts for step in part.steps() if step.type not in _LOSSLESS)
+        reasons = [f"{', '.join(names)} may change it"] if names else []
+        reasons.append("what has no token may be unknown")
+    return f"not lossless: {'; '.join(reasons)}" if reasons else "lossless: every text comes back from its ids"
+
+
+def _may_drop(split: Split) -> bool:
+    from merganser.formats.coverage import matches_every_character
+
+    if split.unmatched != "drop":
+        return False
+    try:
+        return not matches_every_character(split.pattern, split.dialect)
+    except FormatError:
+        # A pattern of which that cannot be told.
+        return True
 
 
 def _component(step: Split | ByteLevel) -> dict[str, object]:

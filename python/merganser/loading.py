@@ -23,10 +23,11 @@ def load(
     """The tokenizer of a bundled name, a file or a folder. Nothing is downloaded.
 
     Bundled are gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base and o200k_harmony. Files are told apart
-    by content: tokenizer.json, `.tiktoken`, minbpe's `.model`. A `.tiktoken` file holds neither pattern nor special
-    tokens, so one that is not a published encoding needs `split` and `special_tokens`. Of GPT-2's `encoder.json` and
-    `vocab.bpe`, or `vocab.json` and `merges.txt`, each stands for both, which are split by GPT-2's pattern unless
-    `split` names another. A `tokenizer.lock.json` in the folder is checked.
+    by content: tokenizer.json, BERT's vocab.txt, `.tiktoken`, minbpe's `.model`. A `.tiktoken` file holds neither
+    pattern nor special tokens, so one that is not a published encoding needs `split` and `special_tokens`. Of GPT-2's
+    `encoder.json` and `vocab.bpe`, or `vocab.json` and `merges.txt`, each stands for both, which are split by GPT-2's
+    pattern unless `split` names another. A folder is that of a model: its tokenizer.json, vocab.txt or GPT-2's two
+    files, with what `tokenizer_config.json` and the other files beside it say. A `tokenizer.lock.json` is checked.
 
     >>> load("o200k_base").n_vocab
     200019

@@ -177,6 +177,14 @@ class WordLevelModel:
 
 Model: TypeAlias = BytePairModel | CharacterPairModel | UnigramModel | WordPieceModel | WordLevelModel
 
+_NAME_BY_MODEL: Mapping[type[Model], str] = {
+    BytePairModel: "byte-level BPE behind other steps",
+    CharacterPairModel: "BPE over characters",
+    UnigramModel: "Unigram",
+    WordPieceModel: "WordPiece",
+    WordLevelModel: "WordLevel",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
@@ -361,7 +369,7 @@ class Spec:
         Raises `FormatError` where it is another.
         """
         if not isinstance(self.model, BytePairModel) or self.pipeline is not None:
-            found = type(self.model).__name__
+            found = _NAME_BY_MODEL[type(self.model)]
             raise FormatError(f"model: expected byte-level BPE, found {found}", hint="tokenizer.json holds any model")
         return self.model
 

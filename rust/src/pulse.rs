@@ -8,14 +8,15 @@ const WORK: usize = 1 << 16;
 pub struct Pulse<'g> {
     go_on: &'g mut dyn FnMut() -> bool,
     left: usize,
+    is_stopped: bool,
 }
 
 impl<'g> Pulse<'g> {
     pub fn new(go_on: &'g mut dyn FnMut() -> bool) -> Self {
-        Self { go_on, left: WORK }
+        Self { go_on, left: WORK, is_stopped: false }
     }
 
-    /// Counts work, in bytes of text or what takes as long; `Error::Interrupted` where there is no going on.
+    /// Counts work, in bytes of text or what takes as long; `Error::Interrupted` from where on there is no going on.
     #[inline]
     pub fn beat(&mut self, work: usize) -> Result<()> {
         if work <= self.left {
@@ -25,9 +26,20 @@ impl<'g> Pulse<'g> {
         self.ask()
     }
 
+    /// The items as long as there is going on, each as a byte of work. `check` says afterwards whether these are all.
+    pub fn each<I: IntoIterator>(&mut self, items: I) -> impl Iterator<Item = I::Item> {
+        items.into_iter().map_while(|item| self.beat(1).ok().map(|()| item))
+    }
+
+    /// `Error::Interrupted` where there was no going on.
+    pub fn check(&self) -> Result<()> {
+        if self.is_stopped { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
     #[cold]
     fn ask(&mut self) -> Result<()> {
-        self.left = WORK;
-        if (self.go_on)() { Ok(()) } else { Err(Error::Interrupted) }
+        self.is_stopped = self.is_stopped || !(self.go_on)();
+        self.left = if self.is_stopped { 0 } else { WORK };
+        self.check()
     }
 }

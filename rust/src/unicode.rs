@@ -78,16 +78,15 @@ pub struct Form {
 impl Form {
     /// `text` in this form, each character with its change: see `Aligned::transform`.
     pub fn of(self, text: &str) -> Vec<(char, isize)> {
-        let decomposed = self.decomposed(text);
-        let unclassed = |changes: Vec<Decomposed>| changes.into_iter().map(|(_, c, change)| (c, change)).collect();
-        if self.is_composed { composed(&decomposed) } else { unclassed(decomposed) }
+        self.changes(self.decomposed(text.chars()))
     }
 
-    fn decomposed(self, text: &str) -> Vec<Decomposed> {
-        let mut result = Vec::with_capacity(text.len());
+    /// The first half of `of`: the characters taken apart, in order.
+    pub fn decomposed(self, characters: impl Iterator<Item = char>) -> Vec<Decomposed> {
+        let mut result = Vec::with_capacity(characters.size_hint().1.unwrap_or_default());
         // Where the characters begin that the next one of class 0 puts in order.
         let mut unordered = 0;
-        for character in text.chars() {
+        for character in characters {
             let mut change = 0;
             let mut push = |part: char| {
                 let class = class(part);
@@ -106,10 +105,16 @@ impl Form {
         order(&mut result, &mut unordered);
         result
     }
+
+    /// The second half of `of`: the characters as they are, or joined.
+    pub fn changes(self, decomposed: impl IntoIterator<Item = Decomposed>) -> Vec<(char, isize)> {
+        let decomposed = decomposed.into_iter();
+        if self.is_composed { composed(decomposed) } else { decomposed.map(|(_, c, change)| (c, change)).collect() }
+    }
 }
 
 /// Combining class, character, change.
-type Decomposed = (u8, char, isize);
+pub type Decomposed = (u8, char, isize);
 
 /// The combining class.
 pub fn class(character: char) -> u8 {
@@ -124,11 +129,11 @@ fn order(decomposed: &mut [Decomposed], unordered: &mut usize) {
 }
 
 /// Joins each character of class 0 with those behind it that compose with it and that no other one blocks.
-fn composed(decomposed: &[Decomposed]) -> Vec<(char, isize)> {
-    let mut result: Vec<(char, isize)> = Vec::with_capacity(decomposed.len());
+fn composed(decomposed: impl Iterator<Item = Decomposed>) -> Vec<(char, isize)> {
+    let mut result: Vec<(char, isize)> = Vec::with_capacity(decomposed.size_hint().1.unwrap_or_default());
     // Where the last character of class 0 stands in the result, and the class of what was kept behind it.
     let (mut starter, mut kept_class) = (None, None);
-    for &(class, character, change) in decomposed {
+    for (class, character, change) in decomposed {
         let joined = starter.filter(|_| kept_class.is_none_or(|kept| kept < class)).and_then(|at: usize| {
             let target = result.get_mut(at)?;
             // Both must be old enough; what they make then is, too.

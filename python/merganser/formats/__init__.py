@@ -16,7 +16,7 @@ from merganser.spec import Spec, Split
 
 __all__ = ["dialects", "gpt2", "huggingface", "is_locked", "lock", "minbpe", "read", "tiktoken", "write"]
 
-_KNOWN = "a tokenizer.json or lines `<base64> <rank>`"
+_KNOWN = "a tokenizer.json, a vocab.txt or lines `<base64> <rank>`"
 
 
 def read(
@@ -26,7 +26,7 @@ def read(
     special_tokens: Mapping[str, int] | None = None,
     published: Callable[[str], Spec] | None = None,
 ) -> Spec:
-    """The Spec in the file at `path`, or in the tokenizer.json or GPT-2's two files of the folder there.
+    """The Spec in the file at `path`, or in the tokenizer.json, vocab.txt or GPT-2's two files of the folder there.
 
     Each of GPT-2's two files stands for both, which lie side by side under the names that `gpt2` lists. They hold no
     split: it is GPT-2's, unless `split` says otherwise. A `.tiktoken` file holds neither split nor special tokens:

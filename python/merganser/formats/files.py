@@ -87,7 +87,7 @@ def _foreign(data: bytes) -> tuple[str, str | None] | None:
     if b"\0" in data[:2]:
         return "UTF-16 text", "save it as UTF-8"
     if data[:1] == b"\n" and data[2:3] == b"\n" and b"\x15" in data[:64]:
-        return "a SentencePiece model", None
+        return "a SentencePiece model", "transformers writes its tokenizer.json: save_pretrained of an AutoTokenizer"
     return None
 
 

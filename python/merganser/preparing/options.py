@@ -37,7 +37,10 @@ class Options:
         for name, least in (("max_length", 0), ("stride", 0), ("pad_to_multiple_of", 1)):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < least):
-                raise ValueError(f"{name}: expected an integer of {least} or more, found {value!r}")
+                raise TextError(
+                    f"{name}: expected an integer of {least} or more, found {value!r}",
+                    hint=f"leave {name} out for what the tokenizer's files say",
+                )
 
     def truncation_of(self, spec: Spec) -> Truncation | None:
         """How rows are cut, or None.
@@ -108,4 +111,7 @@ class Options:
 
 def _check_choice(name: str, value: object, choices: tuple[bool | str, ...]) -> None:
     if value is not None and not (isinstance(value, bool | str) and value in choices):
-        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, found {value!r}")
+        raise TextError(
+            f"{name}: expected one of {', '.join(map(repr, choices))}, found {value!r}",
+            hint=f"leave {name} out for what the tokenizer's files say",
+        )

@@ -165,7 +165,8 @@ class PreparedBatch:
         Raises `TextError` where rows have different lengths, which padding would make equal.
         """
         if dtype not in ("int64", "int32", "uint32"):
-            raise ValueError(f'dtype: expected "int64", "int32" or "uint32", found {dtype!r}')
+            message = f'dtype: expected "int64", "int32" or "uint32", found {dtype!r}'
+            raise TextError(message, hint="`astype` of an array makes any other")
         lengths = {len(row) for row in self.rows}
         if len(lengths) > 1:
             raise TextError(

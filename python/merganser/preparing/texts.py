@@ -73,11 +73,12 @@ def trace(text: Text | list[Text], chain: _core.Chain, allowed: _core.Allowed) -
 def paired(sides: Sequence[Sequence[Encoded]]) -> list[tuple[Encoded, ...]]:
     """Each text with its pair, where there are pairs.
 
-    Raises `ValueError` where there are more of ones than of the others.
+    Raises `TextError` where there are more of ones than of the others.
     """
     numbers = [len(side) for side in sides]
     if len(set(numbers)) > 1:
-        raise ValueError(f"pairs: expected {numbers[0]}, one a text, found {numbers[1]}")
+        hint = "texts without a pair go into a batch of their own"
+        raise TextError(f"pairs: expected {numbers[0]}, one a text, found {numbers[1]}", hint=hint)
     return list(zip(*sides, strict=True))
 
 

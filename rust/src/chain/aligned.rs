@@ -3,8 +3,12 @@
 //! Every change says for each new character whether it replaces one, was put in, or stands for several: that is how the
 //! origins follow. The rules are Hugging Face's NormalizedString (`tokenizers` 0.23), so that offsets are equal to its
 //! own. Where nobody asks for offsets the origins are left out, and a change is only one of the text.
+//!
+//! A change that the pulse breaks off leaves text that is good for nothing: who calls it asks `Pulse::check`.
 
 use std::ops::Range;
+
+use crate::pulse::Pulse;
 
 /// Bytes of the original text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,23 +38,23 @@ pub struct Aligned {
 
 impl Aligned {
     /// Starts anew with `text`, the original's bytes from `start` on.
-    pub fn start(&mut self, text: &str, start: u32, tracks: bool) {
+    pub fn start(&mut self, text: &str, start: u32, tracks: bool, pulse: &mut Pulse) {
         self.text.clear();
         self.text.push_str(text);
         self.origins.clear();
         self.tracks = tracks;
         self.range = Origin { start, end: start + text.len() as u32 };
         if tracks {
-            push_characters(text, start, &mut self.origins);
+            push_characters(text, start, &mut self.origins, pulse);
         }
     }
 
     /// Starts anew with text that has changed before: `origins` are of its bytes, `range` is of the whole.
-    pub fn resume(&mut self, text: &str, origins: &[Origin], range: Origin, tracks: bool) {
+    pub fn resume(&mut self, text: &str, origins: &[Origin], range: Origin, tracks: bool, pulse: &mut Pulse) {
         self.text.clear();
         self.text.push_str(text);
         self.origins.clear();
-        self.origins.extend_from_slice(origins);
+        push_origins(origins, &mut self.origins, pulse);
         self.tracks = tracks;
         self.range = range;
     }
@@ -80,20 +84,25 @@ impl Aligned {
     /// Makes `characters` the text. Beside each stands what it is: 0 for one that replaces the next old character, 1 for
     /// one put in, which has the origin of what stands before it, and -n for one that also takes the place of the n old
     /// characters behind. Old ones at the very start that have no successor are the first `num_removed`.
-    pub fn transform(&mut self, characters: impl IntoIterator<Item = (char, isize)>, num_removed: usize) {
+    pub fn transform(
+        &mut self,
+        characters: impl IntoIterator<Item = (char, isize)>,
+        num_removed: usize,
+        pulse: &mut Pulse,
+    ) {
         self.spare_text.clear();
         if !self.tracks {
-            self.spare_text.extend(characters.into_iter().map(|(character, _)| character));
+            self.spare_text.extend(pulse.each(characters).map(|(character, _)| character));
             std::mem::swap(&mut self.text, &mut self.spare_text);
             return;
         }
         let Some(changed) = self.changed_range() else { return };
         self.spare_origins.clear();
         self.spare_text.push_str(self.text.get(..changed.start).unwrap_or_default());
-        self.spare_origins.extend_from_slice(self.origins.get(..changed.start).unwrap_or_default());
+        push_origins(self.origins.get(..changed.start).unwrap_or_default(), &mut self.spare_origins, pulse);
         let mut old = self.text.get(changed.clone()).unwrap_or_default().chars().map(char::len_utf8);
         let mut at = changed.start + old.by_ref().take(num_removed).sum::<usize>();
-        for (character, change) in characters {
+        for (character, change) in pulse.each(characters) {
             let of_this = if change <= 0 { at } else { at.wrapping_sub(1) };
             let nowhere = Origin { start: self.range.start, end: self.range.start };
             let origin = self.origins.get(of_this).or(self.origins.last().filter(|_| at > 0));
@@ -102,7 +111,7 @@ impl Aligned {
             at += old.by_ref().take(num_replaced).sum::<usize>();
         }
         self.spare_text.push_str(self.text.get(changed.end..).unwrap_or_default());
-        self.spare_origins.extend_from_slice(self.origins.get(changed.end..).unwrap_or_default());
+        push_origins(self.origins.get(changed.end..).unwrap_or_default(), &mut self.spare_origins, pulse);
         self.swap();
     }
 
@@ -123,17 +132,19 @@ impl Aligned {
     }
 
     /// Keeps the characters that `keep` wants.
-    pub fn filter(&mut self, keep: impl Fn(char) -> bool) {
-        if self.is_attached() && self.text.chars().all(&keep) {
+    pub fn filter(&mut self, keep: impl Fn(char) -> bool, pulse: &mut Pulse) {
+        if self.is_attached() && pulse.each(self.text.chars()).all(&keep) {
             return;
         }
         if !self.tracks {
-            self.text.retain(keep);
+            self.spare_text.clear();
+            self.spare_text.extend(pulse.each(self.text.chars()).filter(|&character| keep(character)));
+            std::mem::swap(&mut self.text, &mut self.spare_text);
             return;
         }
         let mut changes: Vec<(char, isize)> = Vec::new();
         let mut num_removed = 0;
-        for character in self.text.chars() {
+        for character in pulse.each(self.text.chars()) {
             if keep(character) {
                 changes.push((character, 0));
             } else if let Some((_, change)) = changes.last_mut() {
@@ -142,27 +153,27 @@ impl Aligned {
                 num_removed += 1;
             }
         }
-        self.transform(changes, num_removed);
+        self.transform(changes, num_removed, pulse);
     }
 
     /// Puts `change` of it in the place of each character.
-    pub fn map(&mut self, change: impl Fn(char) -> char) {
-        if self.is_attached() && self.text.chars().all(|c| change(c) == c) {
+    pub fn map(&mut self, change: impl Fn(char) -> char, pulse: &mut Pulse) {
+        if self.is_attached() && pulse.each(self.text.chars()).all(|c| change(c) == c) {
             return;
         }
         let text = self.text.clone();
-        self.transform(text.chars().map(|c| (change(c), 0)), 0);
+        self.transform(text.chars().map(|c| (change(c), 0)), 0, pulse);
     }
 
     /// Puts the characters of `change` in the place of each character.
-    pub fn flat_map<I: Iterator<Item = char>>(&mut self, change: impl Fn(char) -> I) {
+    pub fn flat_map<I: Iterator<Item = char>>(&mut self, change: impl Fn(char) -> I, pulse: &mut Pulse) {
         let text = self.text.clone();
         let changes = text.chars().flat_map(|c| change(c).enumerate().map(|(at, c)| (c, isize::from(at > 0))));
-        self.transform(changes, 0);
+        self.transform(changes, 0, pulse);
     }
 
     /// Puts `content` in the place of each of `matches`. It has the origin of the last character that it replaces.
-    pub fn replace(&mut self, matches: &[(usize, usize)], content: &str) {
+    pub fn replace(&mut self, matches: &[(usize, usize)], content: &str, pulse: &mut Pulse) {
         if matches.is_empty() {
             return;
         }
@@ -170,7 +181,7 @@ impl Aligned {
         self.spare_origins.clear();
         let mut done = 0;
         let nowhere = Origin { start: self.range.start, end: self.range.start };
-        for &(start, end) in matches {
+        for &(start, end) in pulse.each(matches) {
             self.spare_text.push_str(self.text.get(done..start).unwrap_or_default());
             self.spare_text.push_str(content);
             if self.tracks {
@@ -182,7 +193,7 @@ impl Aligned {
         }
         self.spare_text.push_str(self.text.get(done..).unwrap_or_default());
         if self.tracks {
-            self.spare_origins.extend_from_slice(self.origins.get(done..).unwrap_or_default());
+            push_origins(self.origins.get(done..).unwrap_or_default(), &mut self.spare_origins, pulse);
         }
         self.swap();
     }
@@ -216,11 +227,22 @@ pub fn joined(origins: &[Origin], start: usize, end: usize) -> Origin {
 }
 
 /// Appends the origins of `text` as it stands in the original from `start` on.
-pub fn push_characters(text: &str, start: u32, origins: &mut Vec<Origin>) {
+pub fn push_characters(text: &str, start: u32, origins: &mut Vec<Origin>, pulse: &mut Pulse) {
     origins.reserve(text.len());
-    for (at, character) in text.char_indices() {
+    for (at, character) in pulse.each(text.char_indices()) {
         let (start, size) = (start + at as u32, character.len_utf8());
         origins.extend(std::iter::repeat_n(Origin { start, end: start + size as u32 }, size));
+    }
+}
+
+/// Appends `origins` of text that stays as it is.
+pub fn push_origins(origins: &[Origin], to: &mut Vec<Origin>, pulse: &mut Pulse) {
+    to.reserve(origins.len());
+    for part in origins.chunks(1 << 14) {
+        if pulse.beat(part.len()).is_err() {
+            return;
+        }
+        to.extend_from_slice(part);
     }
 }
 
@@ -235,7 +257,7 @@ mod tests {
 
     fn aligned(text: &str) -> Aligned {
         let mut aligned = Aligned::default();
-        aligned.start(text, 0, true);
+        aligned.start(text, 0, true, &mut Pulse::new(&mut || true));
         aligned
     }
 
@@ -246,7 +268,7 @@ mod tests {
     #[test]
     fn a_removed_character_leaves_a_gap() {
         let mut text = aligned("xaxb");
-        text.filter(|c| c != 'x');
+        text.filter(|c| c != 'x', &mut Pulse::new(&mut || true));
         assert_eq!(text.text(), "ab");
         assert_eq!(pairs(&text), [(1, 2), (3, 4)]);
         assert_eq!(text.origin(0, 2), Origin { start: 1, end: 4 });
@@ -257,7 +279,7 @@ mod tests {
         let mut text = aligned("éa");
         text.prepend("_");
         assert_eq!(pairs(&text), [(0, 2), (0, 2), (0, 2), (2, 3)]);
-        text.replace(&[(1, 3)], "ee");
+        text.replace(&[(1, 3)], "ee", &mut Pulse::new(&mut || true));
         assert_eq!((text.text(), pairs(&text)), ("_eea", vec![(0, 2), (0, 2), (0, 2), (2, 3)]));
     }
 
@@ -265,10 +287,12 @@ mod tests {
     fn untracked_text_changes_alike() {
         for tracks in [false, true] {
             let mut text = Aligned::default();
-            text.start("İX", 0, tracks);
-            text.flat_map(char::to_lowercase);
-            text.map(|c| if c == 'x' { 'y' } else { c });
-            text.filter(|c| c != 'i');
+            let mut go_on = || true;
+            let mut pulse = Pulse::new(&mut go_on);
+            text.start("İX", 0, tracks, &mut pulse);
+            text.flat_map(char::to_lowercase, &mut pulse);
+            text.map(|c| if c == 'x' { 'y' } else { c }, &mut pulse);
+            text.filter(|c| c != 'i', &mut pulse);
             assert_eq!(text.text(), "\u{307}y");
         }
     }

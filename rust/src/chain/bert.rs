@@ -8,7 +8,9 @@ use super::patterns::PatternText;
 use super::{Chain, Components, Forbidden, Scratch, normalizers, pre_tokenizers};
 use crate::error::{Error, Result};
 use crate::models::Model;
+use crate::pulse::Pulse;
 use crate::special::AddedToken;
+use crate::unicode::is_punctuation;
 use crate::wordpiece::bert::{Bert, is_dropped};
 use crate::wordpiece::count::safe_parts;
 use crate::wordpiece::encode::WordPiece;
@@ -99,6 +101,19 @@ fn of_component(component: &normalizers::Component) -> Option<Bert> {
 }
 
 impl Chain {
+    /// Whether the fast path may give the token with this content for text. Its words are a sign of punctuation alone, or
+    /// hold none.
+    pub(super) fn may_be_given(&self, content: &str) -> bool {
+        let Model::WordPiece(model) = &self.model else { return false };
+        let is_word = |text: &str| {
+            let mut characters = text.chars();
+            let (first, second) = (characters.next(), characters.next());
+            second.is_none() && first.is_some() || !text.chars().any(|c| is_punctuation(c) || c.is_whitespace())
+        };
+        let rest = content.strip_prefix(model.prefix());
+        model.id(content).is_some() && (is_word(content) || rest.is_some_and(is_word))
+    }
+
     pub(super) fn encode_words_into(
         &self,
         fast: &Fast,
@@ -111,7 +126,7 @@ impl Chain {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::TextTooLong { size: text.len() });
         }
-        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        let is_allowed = |token: &AddedToken| !forbidden.contains(token.id);
         let Scratch { aligned, words, .. } = scratch;
         let mut between = |text: &str, ids: &mut Vec<u32>, go_on: &mut dyn FnMut() -> bool| {
             if self.normalized.is_empty() && fast.is_plain(text) {
@@ -124,8 +139,9 @@ impl Chain {
                     fast.words.encode_into(part, words, ids, go_on)?;
                     continue;
                 }
-                aligned.start(part, 0, false);
-                self.normalize(aligned)?;
+                let mut pulse = Pulse::new(&mut *go_on);
+                aligned.start(part, 0, false, &mut pulse);
+                self.normalize(aligned, &mut pulse)?;
                 let mut done = 0;
                 for found in self.normalized.find_allowed(aligned.text(), is_allowed) {
                     let words_before = aligned.text().get(done..found.start).unwrap_or_default();

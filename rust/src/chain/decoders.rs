@@ -7,6 +7,7 @@ use super::byte_alphabet;
 use super::patterns::{Pattern, PatternText};
 use super::pre_tokenizers::PrependScheme;
 use crate::error::Result;
+use crate::pulse::Pulse;
 
 /// A decoder as tokenizer.json writes it. Regexes are in the `rust` dialect.
 #[derive(Debug, Deserialize)]
@@ -190,7 +191,7 @@ fn stripped(token: &str, content: char, start: usize, stop: usize) -> String {
 
 fn replaced(token: &str, pattern: &Pattern, content: &str) -> Result<String> {
     let mut matches = Vec::new();
-    pattern.find(token, &mut matches)?;
+    pattern.find(token, &mut matches, &mut Pulse::new(&mut || true))?;
     let mut text = String::with_capacity(token.len());
     let mut done = 0;
     for (start, end) in matches {

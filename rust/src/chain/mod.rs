@@ -22,6 +22,8 @@ mod pre_tokenizers;
 mod precompiled;
 mod scripts;
 
+use std::ops::Range;
+
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
@@ -30,6 +32,7 @@ use crate::decode::UnknownIds;
 use crate::error::{Error, Result};
 use crate::idle::Idle;
 use crate::models::{Model, Token};
+use crate::pulse::Pulse;
 use crate::special::{AddedToken, Matcher};
 use crate::wordpiece::encode;
 use aligned::Aligned;
@@ -39,6 +42,7 @@ use offsets::Trim;
 use pieces::{Piece, Pieces};
 use pre_tokenizers::PreTokenizer;
 
+pub use crate::models::Forbidden;
 pub use offsets::{Encoding, Units};
 
 /// Parts of up to this many bytes are remembered within a call.
@@ -47,9 +51,6 @@ const MAX_MEMO_PARTS: usize = 1 << 16;
 
 /// Pieces of up to this many bytes are not looked through for parts.
 const MAX_WHOLE_BYTES: usize = 64;
-
-/// How many bytes go by before a call asks again whether to go on.
-const ASKED_EVERY: isize = 1 << 16;
 
 /// The components of tokenizer.json.
 #[derive(Debug, Default, Deserialize)]
@@ -82,10 +83,6 @@ pub struct Chain {
     idle: Idle<Scratch>,
 }
 
-/// The special tokens that a call does not match, by id.
-#[derive(Debug, Default)]
-pub struct Forbidden(HashSet<u32, FixedState>);
-
 /// Buffers of one thread, and the tokens of the pieces that its call has met, or on the fast path any call.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -110,14 +107,21 @@ impl Memo {
     }
 
     /// Appends the tokens of `part`, which begins at `start` of its piece.
-    fn tokenize(&mut self, model: &Model, part: &str, start: u32, tokens: &mut Vec<Token>) -> Result<()> {
+    fn tokenize(
+        &mut self,
+        (model, forbidden): (&Model, &Forbidden),
+        part: &str,
+        start: u32,
+        tokens: &mut Vec<Token>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let begin = tokens.len();
         match self.places.get(part) {
             Some(&(from, to)) => {
                 tokens.extend_from_slice(self.tokens.get(from as usize..to as usize).unwrap_or_default());
             }
             None => {
-                model.tokenize(part, tokens)?;
+                model.tokenize(part, forbidden, tokens, pulse)?;
                 if part.len() <= MAX_MEMO_BYTES && self.places.len() < MAX_MEMO_PARTS {
                     let from = self.tokens.len() as u32;
                     self.tokens.extend_from_slice(tokens.get(begin..).unwrap_or_default());
@@ -179,6 +183,8 @@ impl Chain {
 
     fn prepare_added(&mut self) -> Result<()> {
         self.added.retain(|token| !token.content.is_empty());
+        let mut go_on = || true;
+        let mut pulse = Pulse::new(&mut go_on);
         let mut aligned = Aligned::default();
         let (mut original, mut normalized) = (Vec::new(), Vec::new());
         for token in &self.added {
@@ -187,8 +193,8 @@ impl Chain {
                 self.special.insert(token.content.clone());
             }
             if token.normalized {
-                aligned.start(&token.content, 0, self.always_tracks);
-                self.normalize(&mut aligned)?;
+                aligned.start(&token.content, 0, self.always_tracks, &mut pulse);
+                self.normalize(&mut aligned, &mut pulse)?;
                 token.content = aligned.text().to_owned();
             }
             self.spelled.insert(token.id, token.content.clone());
@@ -200,18 +206,21 @@ impl Chain {
         }
         self.original = Matcher::new(original)?;
         self.normalized = Matcher::new(normalized)?;
+        if self.added.iter().any(|token| token.special && self.may_be_given(&token.content)) {
+            self.fast = None;
+        }
         Ok(())
     }
 
-    fn normalize(&self, text: &mut Aligned) -> Result<()> {
-        self.normalizers.iter().try_for_each(|normalizer| normalizer.apply(text))
+    fn normalize(&self, text: &mut Aligned, pulse: &mut Pulse) -> Result<()> {
+        self.normalizers.iter().try_for_each(|normalizer| normalizer.apply(text, pulse))
     }
 
     /// What a call does not match when it allows these special tokens.
     pub fn forbid(&self, is_allowed: impl Fn(&str) -> bool) -> Forbidden {
         let is_special = |token: &&AddedToken| self.special.contains(&token.content);
         let forbidden = self.added.iter().filter(is_special).filter(|token| !is_allowed(&token.content));
-        Forbidden(forbidden.map(|token| token.id).collect())
+        forbidden.map(|token| token.id).collect()
     }
 
     /// The scratches that no call uses.
@@ -238,55 +247,65 @@ impl Chain {
         if let Some(fast) = &self.fast {
             return self.encode_words_into(fast, text, forbidden, scratch, ids, go_on);
         }
-        self.for_each(text, forbidden, self.always_tracks, scratch, go_on, &mut |_, piece, tokens| match piece.added {
+        let pulse = &mut Pulse::new(go_on);
+        self.for_each(text, forbidden, self.always_tracks, scratch, pulse, &mut |_, piece, tokens| match piece.added {
             Some(id) => ids.push(id),
             None => ids.extend(tokens.iter().map(|token| token.id)),
         })
     }
 
     /// Cuts `text` into pieces: `scratch.pieces` holds them then.
-    fn cut(&self, text: &str, forbidden: &Forbidden, tracks: bool, scratch: &mut Scratch) -> Result<()> {
+    fn cut(
+        &self,
+        text: &str,
+        forbidden: &Forbidden,
+        tracks: bool,
+        scratch: &mut Scratch,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let Scratch { pieces, aligned, .. } = scratch;
         if u32::try_from(text.len()).is_err() {
             return Err(Error::TextTooLong { size: text.len() });
         }
         pieces.start(tracks);
-        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        let is_allowed = |token: &AddedToken| !forbidden.contains(token.id);
         let mut done = 0;
         for found in self.original.find_allowed(text, is_allowed) {
-            self.cut_between(text, done, found.start, forbidden, pieces, aligned)?;
+            self.cut_between(text, done..found.start, forbidden, (pieces, aligned), pulse)?;
             let token = text.get(found.start..found.end).unwrap_or_default();
-            pieces.push_added(found.id, token, found.start as u32);
+            pieces.push_added(found.id, token, found.start as u32, pulse);
             done = found.end;
         }
-        self.cut_between(text, done, text.len(), forbidden, pieces, aligned)?;
-        self.pre_tokenizers.iter().try_for_each(|step| step.apply(pieces))
+        self.cut_between(text, done..text.len(), forbidden, (pieces, aligned), pulse)?;
+        self.pre_tokenizers.iter().try_for_each(|step| step.apply(pieces, pulse))
     }
 
     /// What lies between the tokens that match in the original: normalized, then cut at those that match so.
     fn cut_between(
         &self,
         text: &str,
-        start: usize,
-        end: usize,
+        span: Range<usize>,
         forbidden: &Forbidden,
-        pieces: &mut Pieces,
-        aligned: &mut Aligned,
+        (pieces, aligned): (&mut Pieces, &mut Aligned),
+        pulse: &mut Pulse,
     ) -> Result<()> {
-        let Some(between) = text.get(start..end).filter(|between| !between.is_empty()) else { return Ok(()) };
-        aligned.start(between, start as u32, pieces.tracks());
-        self.normalize(aligned)?;
-        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        pulse.beat(1)?;
+        let start = span.start as u32;
+        let Some(between) = text.get(span).filter(|between| !between.is_empty()) else { return Ok(()) };
+        aligned.start(between, start, pieces.tracks(), pulse);
+        self.normalize(aligned, pulse)?;
+        let is_allowed = |token: &AddedToken| !forbidden.contains(token.id);
         let size = aligned.text().len();
         let mut parts = Vec::new();
         let mut done = 0;
         for found in self.normalized.find_allowed(aligned.text(), is_allowed) {
+            pulse.beat(found.end - done)?;
             parts.extend([(done, found.start, None), (found.start, found.end, Some(found.id))]);
             done = found.end;
         }
         parts.push((done, size, None));
-        pieces.push_parts(aligned, parts.into_iter());
-        Ok(())
+        pieces.push_parts(aligned, parts.into_iter(), pulse);
+        pulse.check()
     }
 
     /// Calls `sink` with each piece of `text` and its tokens, in order.
@@ -296,13 +315,12 @@ impl Chain {
         forbidden: &Forbidden,
         tracks: bool,
         scratch: &mut Scratch,
-        go_on: &mut dyn FnMut() -> bool,
+        pulse: &mut Pulse,
         sink: &mut dyn FnMut(&Pieces, &Piece, &[Token]),
     ) -> Result<()> {
-        self.cut(text, forbidden, tracks, scratch)?;
+        self.cut(text, forbidden, tracks, scratch, pulse)?;
         let Scratch { pieces, tokens, memo, .. } = scratch;
         memo.clear();
-        let mut until_asked = ASKED_EVERY;
         for piece in pieces.pieces() {
             tokens.clear();
             let text = if piece.added.is_none() { pieces.text(piece) } else { "" };
@@ -314,14 +332,8 @@ impl Chain {
                 let is_short = text.len() <= MAX_WHOLE_BYTES;
                 let end = if is_short { text.len() } else { self.model.part_end(text, start) };
                 let part = text.get(start..end).unwrap_or_default();
-                memo.tokenize(&self.model, part, start as u32, tokens)?;
-                until_asked -= part.len() as isize;
-                if until_asked < 0 {
-                    until_asked = ASKED_EVERY;
-                    if !go_on() {
-                        return Err(Error::Interrupted);
-                    }
-                }
+                pulse.beat(part.len())?;
+                memo.tokenize((&self.model, forbidden), part, start as u32, tokens, pulse)?;
                 start = end;
             }
             sink(pieces, piece, tokens);
@@ -329,19 +341,25 @@ impl Chain {
         Ok(())
     }
 
-    /// The pieces of `text` and its added tokens, as the bytes of the original text they come from.
-    pub fn pieces(&self, text: &str, forbidden: &Forbidden) -> Result<Vec<(usize, usize)>> {
+    /// The pieces of `text` and its added tokens, as the bytes of the original text they come from. `go_on` is asked now
+    /// and then.
+    pub fn pieces(
+        &self,
+        text: &str,
+        forbidden: &Forbidden,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<(usize, usize)>> {
         self.with_scratch(|scratch| {
-            self.cut(text, forbidden, true, scratch)?;
+            self.cut(text, forbidden, true, scratch, &mut Pulse::new(go_on))?;
             let origin = |piece: &Piece| (piece.origin.start as usize, piece.origin.end as usize);
             Ok(scratch.pieces.pieces().iter().map(origin).collect())
         })
     }
 
     /// Appends the ids of one piece, by the model alone.
-    pub fn encode_piece(&self, piece: &str) -> Result<Vec<u32>> {
+    pub fn encode_piece(&self, piece: &str, go_on: &mut dyn FnMut() -> bool) -> Result<Vec<u32>> {
         let mut tokens = Vec::new();
-        self.model.tokenize(piece, &mut tokens)?;
+        self.model.tokenize(piece, &Forbidden::default(), &mut tokens, &mut Pulse::new(go_on))?;
         Ok(tokens.iter().map(|token| token.id).collect())
     }
 

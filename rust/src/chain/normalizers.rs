@@ -8,6 +8,7 @@ use super::byte_alphabet;
 use super::patterns::{Pattern, PatternText};
 use super::precompiled::Charsmap;
 use crate::error::{Error, Result};
+use crate::pulse::Pulse;
 use crate::unicode::{Form, is_combining, is_control, is_nonspacing};
 
 /// A normalizer as tokenizer.json writes it. Regexes are in the `rust` dialect.
@@ -108,49 +109,51 @@ impl Component {
 }
 
 impl Normalizer {
-    pub fn apply(&self, text: &mut Aligned) -> Result<()> {
+    pub fn apply(&self, text: &mut Aligned, pulse: &mut Pulse) -> Result<()> {
         match self {
             Self::CleanText => {
-                text.filter(|c| !matches!(c, '\0' | '\u{FFFD}') && !is_control(c));
-                text.map(|c| if c.is_whitespace() { ' ' } else { c });
+                text.filter(|c| !matches!(c, '\0' | '\u{FFFD}') && !is_control(c), pulse);
+                text.map(|c| if c.is_whitespace() { ' ' } else { c }, pulse);
             }
             Self::SpaceChinese => {
-                if !text.is_attached() || text.text().chars().any(is_chinese) {
+                if !text.is_attached() || pulse.each(text.text().chars()).any(is_chinese) {
                     let spaced =
                         |c| if is_chinese(c) { [Some(' '), Some(c), Some(' ')] } else { [Some(c), None, None] };
-                    text.flat_map(|c| spaced(c).into_iter().flatten());
+                    text.flat_map(|c| spaced(c).into_iter().flatten(), pulse);
                 }
             }
-            Self::StripNonspacing => text.filter(|c| !is_nonspacing(c)),
-            Self::StripAccents => text.filter(|c| !is_combining(c)),
-            Self::Strip { left, right } => strip(text, *left, *right),
+            Self::StripNonspacing => text.filter(|c| !is_nonspacing(c), pulse),
+            Self::StripAccents => text.filter(|c| !is_combining(c), pulse),
+            Self::Strip { left, right } => strip(text, *left, *right, pulse),
             Self::Form(form) => {
-                if !text.is_attached() || !is_in(*form, text.text()) {
-                    let changes = form.of(text.text());
-                    text.transform(changes, 0);
+                if !text.is_attached() || !is_in(*form, text.text(), pulse) {
+                    let decomposed = form.decomposed(pulse.each(text.text().chars()));
+                    let changes = form.changes(pulse.each(decomposed));
+                    text.transform(changes, 0, pulse);
                 }
             }
-            Self::Lowercase => text.flat_map(char::to_lowercase),
+            Self::Lowercase => text.flat_map(char::to_lowercase, pulse),
             Self::Nmt => {
                 text.filter(
                     |c| !matches!(c, '\u{1}'..='\u{8}' | '\u{B}' | '\u{E}'..='\u{1F}' | '\u{7F}' | '\u{8F}' | '\u{9F}'),
+                    pulse,
                 );
-                text.map(|c| if is_nmt_space(c) { ' ' } else { c });
+                text.map(|c| if is_nmt_space(c) { ' ' } else { c }, pulse);
             }
             Self::Precompiled(charsmap) => {
-                if let Some(changes) = charsmap.changes(text.text()) {
-                    text.transform(changes, 0);
+                if let Some(changes) = charsmap.changes(text.text(), pulse) {
+                    text.transform(changes, 0, pulse);
                 }
             }
             Self::Replace { pattern, content } => {
                 let mut matches = Vec::new();
-                pattern.find(text.text(), &mut matches)?;
-                text.replace(&matches, content);
+                pattern.find(text.text(), &mut matches, pulse)?;
+                text.replace(&matches, content, pulse);
             }
             Self::Prepend(content) => text.prepend(content),
-            Self::ByteLevel => text.byte_level(),
+            Self::ByteLevel => text.byte_level(pulse),
         }
-        Ok(())
+        pulse.check()
     }
 
     /// Whether characters may come out that no byte of the original text stands behind. What later steps make of those
@@ -181,31 +184,35 @@ fn is_nmt_space(c: char) -> bool {
 
 /// Whether `text` is known to be in this form. The quick checks know more characters than `Form` does, which has none of
 /// those change.
-fn is_in(form: Form, text: &str) -> bool {
-    let check = || match (form.is_compatible, form.is_composed) {
-        (false, true) => is_nfc_quick(text.chars()),
-        (false, false) => is_nfd_quick(text.chars()),
-        (true, true) => is_nfkc_quick(text.chars()),
-        (true, false) => is_nfkd_quick(text.chars()),
+fn is_in(form: Form, text: &str, pulse: &mut Pulse) -> bool {
+    if text.is_ascii() {
+        return true;
+    }
+    let characters = pulse.each(text.chars());
+    let found = match (form.is_compatible, form.is_composed) {
+        (false, true) => is_nfc_quick(characters),
+        (false, false) => is_nfd_quick(characters),
+        (true, true) => is_nfkc_quick(characters),
+        (true, false) => is_nfkd_quick(characters),
     };
-    text.is_ascii() || check() == IsNormalized::Yes
+    found == IsNormalized::Yes
 }
 
-fn strip(text: &mut Aligned, left: bool, right: bool) {
+fn strip(text: &mut Aligned, left: bool, right: bool, pulse: &mut Pulse) {
     let whole = text.text();
     let kept = if left { whole.trim_start() } else { whole };
-    let num_leading = whole.chars().count() - kept.chars().count();
+    let num_leading = whole.get(..whole.len() - kept.len()).unwrap_or_default().chars().count();
     let kept = if right { kept.trim_end() } else { kept };
     if kept.len() < whole.len() {
-        let kept: Vec<_> = kept.chars().map(|c| (c, 0)).collect();
-        text.transform(kept, num_leading);
+        let kept: Vec<_> = pulse.each(kept.chars()).map(|c| (c, 0)).collect();
+        text.transform(kept, num_leading, pulse);
     }
 }
 
 impl Aligned {
     /// Each byte as the character that byte-level vocabularies spell it with.
-    pub fn byte_level(&mut self) {
-        self.flat_map(byte_alphabet::spelled);
+    pub fn byte_level(&mut self, pulse: &mut Pulse) {
+        self.flat_map(byte_alphabet::spelled, pulse);
     }
 }
 

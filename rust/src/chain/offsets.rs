@@ -11,6 +11,7 @@ use super::pieces::{Piece, Pieces};
 use super::{Chain, Forbidden};
 use crate::error::Result;
 use crate::models::Token;
+use crate::pulse::Pulse;
 
 /// A post-processor as tokenizer.json writes it, as far as it changes offsets.
 #[derive(Debug, Deserialize)]
@@ -69,15 +70,21 @@ pub struct Units {
 }
 
 impl Units {
-    pub fn new(text: &str, size: impl Fn(char) -> usize) -> Self {
+    /// Those of `text` in units of which each character has `size`. `go_on` is asked now and then.
+    pub fn new(text: &str, size: impl Fn(char) -> usize, go_on: &mut dyn FnMut() -> bool) -> Result<Self> {
+        Self::of(text, size, &mut Pulse::new(go_on))
+    }
+
+    fn of(text: &str, size: impl Fn(char) -> usize, pulse: &mut Pulse) -> Result<Self> {
         let mut by_byte = Vec::with_capacity(text.len() + 1);
         let mut at = 0;
-        for character in text.chars() {
+        for character in pulse.each(text.chars()) {
             by_byte.extend(std::iter::repeat_n(at, character.len_utf8()));
             at += size(character) as u32;
         }
         by_byte.push(at);
-        Self { by_byte }
+        pulse.check()?;
+        Ok(Self { by_byte })
     }
 
     /// The unit that the character at this byte begins at; none from the end of the text on.
@@ -123,7 +130,7 @@ impl Chain {
     /// The encoding of `text` before a post-processor trims offsets.
     pub fn untrimmed(&self, text: &str, forbidden: &Forbidden, go_on: &mut dyn FnMut() -> bool) -> Result<Encoding> {
         let mut encoding = Encoding::default();
-        self.append(text, None, forbidden, &mut encoding, go_on)?;
+        self.append(text, None, forbidden, &mut encoding, &mut Pulse::new(go_on))?;
         Ok(encoding)
     }
 
@@ -135,8 +142,10 @@ impl Chain {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Encoding> {
         let mut encoding = Encoding::default();
+        let mut pulse = Pulse::new(go_on);
         for (&text, word) in words.iter().zip(0..) {
-            self.append(text, Some(word), forbidden, &mut encoding, go_on)?;
+            pulse.beat(16)?;
+            self.append(text, Some(word), forbidden, &mut encoding, &mut pulse)?;
         }
         Ok(encoding)
     }
@@ -147,12 +156,12 @@ impl Chain {
         word: Option<u32>,
         forbidden: &Forbidden,
         encoding: &mut Encoding,
-        go_on: &mut dyn FnMut() -> bool,
+        pulse: &mut Pulse,
     ) -> Result<()> {
-        let units = Units::new(text, |_| 1);
+        let units = Units::of(text, |_| 1, pulse)?;
         let mut num_pieces = 0;
         self.with_scratch(|scratch| {
-            self.for_each(text, forbidden, true, scratch, go_on, &mut |pieces, piece, tokens| {
+            self.for_each(text, forbidden, true, scratch, pulse, &mut |pieces, piece, tokens| {
                 let whole = Token { id: 0, start: 0, end: (piece.end - piece.start) as u32, is_text: true };
                 let added = piece.added.map(|id| Token { id, ..whole });
                 for token in added.iter().chain(tokens) {
@@ -170,10 +179,16 @@ impl Chain {
     }
 
     /// The tokens of `text`: id, and start and end of the bytes that it comes from.
-    pub fn spans(&self, text: &str, forbidden: &Forbidden) -> Result<Vec<(u32, usize, usize)>> {
+    pub fn spans(
+        &self,
+        text: &str,
+        forbidden: &Forbidden,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<(u32, usize, usize)>> {
+        let pulse = &mut Pulse::new(go_on);
         let mut spans = Vec::new();
         self.with_scratch(|scratch| {
-            self.for_each(text, forbidden, true, scratch, &mut || true, &mut |pieces, piece, tokens| {
+            self.for_each(text, forbidden, true, scratch, pulse, &mut |pieces, piece, tokens| {
                 let whole = Token { id: 0, start: 0, end: (piece.end - piece.start) as u32, is_text: true };
                 let added = piece.added.map(|id| Token { id, ..whole });
                 for token in added.iter().chain(tokens) {

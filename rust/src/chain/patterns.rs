@@ -4,7 +4,8 @@ use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::split::{Splitter, Unmatched};
+use crate::pulse::Pulse;
+use crate::split::{Span, Splitter, Unmatched};
 
 /// A pattern as tokenizer.json writes it.
 #[derive(Debug, Clone, Deserialize)]
@@ -28,21 +29,21 @@ impl Pattern {
     }
 
     /// Appends the matches in `text`, in order. The empty string matches in front of every character and at the end.
-    pub fn find(&self, text: &str, matches: &mut Vec<(usize, usize)>) -> Result<()> {
+    pub fn find(&self, text: &str, matches: &mut Vec<(usize, usize)>, pulse: &mut Pulse) -> Result<()> {
         match self {
             Self::Literal(finder) if finder.needle().is_empty() => {
                 let places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-                matches.extend(places.map(|at| (at, at)));
-                Ok(())
+                matches.extend(pulse.each(places).map(|at| (at, at)));
+                pulse.check()
             }
             Self::Literal(finder) => {
                 let size = finder.needle().len();
-                matches.extend(finder.find_iter(text.as_bytes()).map(|at| (at, at + size)));
-                Ok(())
+                matches.extend(pulse.each(finder.find_iter(text.as_bytes())).map(|at| (at, at + size)));
+                pulse.check()
             }
             Self::Regex(splitter) => splitter.for_each_batch(text, &mut |spans| {
                 matches.extend(spans.iter().map(|span| (span.start, span.end)));
-                Ok(())
+                pulse.beat(bytes_of(spans))
             }),
         }
     }
@@ -58,4 +59,9 @@ impl Pattern {
             Self::Regex(splitter) => splitter.certificate().join("; "),
         }
     }
+}
+
+/// How much of the text a batch of a splitter's is.
+pub fn bytes_of(batch: &[Span]) -> usize {
+    batch.first().zip(batch.last()).map_or(0, |(first, last)| last.end - first.start)
 }

@@ -5,8 +5,9 @@
 
 use serde::Deserialize;
 
-use super::aligned::{Aligned, Origin, joined, push_characters};
+use super::aligned::{Aligned, Origin, joined, push_characters, push_origins};
 use crate::error::Result;
+use crate::pulse::Pulse;
 
 /// One piece: bytes of the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,21 +75,26 @@ impl Pieces {
     }
 
     /// Appends an added token, found as `text` in the original from `start` on.
-    pub fn push_added(&mut self, id: u32, text: &str, start: u32) {
+    pub fn push_added(&mut self, id: u32, text: &str, start: u32, pulse: &mut Pulse) {
         let begin = self.text.len();
         self.text.push_str(text);
         if self.tracks {
-            push_characters(text, start, &mut self.origins);
+            push_characters(text, start, &mut self.origins, pulse);
         }
         let origin = Origin { start, end: start + text.len() as u32 };
         self.push_piece(Piece { start: begin, end: begin + text.len(), origin, added: Some(id) });
     }
 
     /// Appends parts of `text`, which may be added tokens.
-    pub fn push_parts(&mut self, text: &Aligned, parts: impl Iterator<Item = (usize, usize, Option<u32>)>) {
+    pub fn push_parts(
+        &mut self,
+        text: &Aligned,
+        parts: impl Iterator<Item = (usize, usize, Option<u32>)>,
+        pulse: &mut Pulse,
+    ) {
         let begin = self.text.len();
         self.text.push_str(text.text());
-        self.origins.extend_from_slice(text.origins());
+        push_origins(text.origins(), &mut self.origins, pulse);
         for (start, end, added) in parts.filter(|(start, end, _)| start < end) {
             self.push_piece(Piece { start: begin + start, end: begin + end, origin: text.origin(start, end), added });
         }
@@ -101,7 +107,11 @@ impl Pieces {
     }
 
     /// Cuts each piece into the spans that `cut` appends for its text.
-    pub fn split(&mut self, mut cut: impl FnMut(&str, &mut Vec<(usize, usize)>) -> Result<()>) -> Result<()> {
+    pub fn split(
+        &mut self,
+        pulse: &mut Pulse,
+        mut cut: impl FnMut(&str, &mut Vec<(usize, usize)>, &mut Pulse) -> Result<()>,
+    ) -> Result<()> {
         let mut spans = Vec::new();
         self.work.pieces.clear();
         for piece in &self.pieces {
@@ -110,41 +120,44 @@ impl Pieces {
                 continue;
             }
             spans.clear();
-            cut(self.text.get(piece.start..piece.end).unwrap_or_default(), &mut spans)?;
-            for &(start, end) in spans.iter().filter(|(start, end)| start < end) {
+            pulse.beat(1)?;
+            cut(self.text.get(piece.start..piece.end).unwrap_or_default(), &mut spans, pulse)?;
+            for &(start, end) in pulse.each(&spans).filter(|(start, end)| start < end) {
                 let (start, end) = (piece.start + start, piece.start + end);
                 let origin = if self.tracks { joined(&self.origins, start, end) } else { piece.origin };
                 self.work.pieces.push(Piece { start, end, origin, added: None });
             }
         }
         std::mem::swap(&mut self.pieces, &mut self.work.pieces);
-        Ok(())
+        pulse.check()
     }
 
     /// Changes the text of each piece.
-    pub fn change(&mut self, change: impl Fn(&mut Aligned)) {
+    pub fn change(&mut self, pulse: &mut Pulse, change: impl Fn(&mut Aligned, &mut Pulse)) -> Result<()> {
         let work = &mut self.work;
         work.text.clear();
         work.origins.clear();
         work.pieces.clear();
         for piece in &self.pieces {
+            pulse.beat(1)?;
             let start = work.text.len();
             let text = self.text.get(piece.start..piece.end).unwrap_or_default();
             let origins = self.origins.get(piece.start..piece.end).unwrap_or_default();
             if piece.added.is_some() {
                 work.text.push_str(text);
-                work.origins.extend_from_slice(origins);
+                push_origins(origins, &mut work.origins, pulse);
             } else {
-                work.aligned.resume(text, origins, piece.origin, self.tracks);
-                change(&mut work.aligned);
+                work.aligned.resume(text, origins, piece.origin, self.tracks, pulse);
+                change(&mut work.aligned, pulse);
                 work.text.push_str(work.aligned.text());
-                work.origins.extend_from_slice(work.aligned.origins());
+                push_origins(work.aligned.origins(), &mut work.origins, pulse);
             }
             work.pieces.push(Piece { start, end: work.text.len(), ..*piece });
         }
         std::mem::swap(&mut self.text, &mut work.text);
         std::mem::swap(&mut self.origins, &mut work.origins);
         std::mem::swap(&mut self.pieces, &mut work.pieces);
+        pulse.check()
     }
 }
 
@@ -156,10 +169,11 @@ pub fn split_at(
     invert: bool,
     behavior: Behavior,
     spans: &mut Vec<(usize, usize)>,
-) {
+    pulse: &mut Pulse,
+) -> Result<()> {
     let mut parts = Vec::with_capacity(matches.len() * 2 + 1);
     let mut done = 0;
-    for &(start, end) in matches {
+    for &(start, end) in pulse.each(matches) {
         if done != start {
             parts.push((done, start, invert));
         }
@@ -169,15 +183,16 @@ pub fn split_at(
     if done != size {
         parts.push((done, size, invert));
     }
+    pulse.check()?;
     let begin = spans.len();
     let mut after_match = false;
     match behavior {
         Behavior::Removed => {
-            spans.extend(parts.iter().filter(|(.., is_match)| !is_match).map(|&(start, end, _)| (start, end)));
+            spans.extend(pulse.each(parts).filter(|(.., is_match)| !is_match).map(|(start, end, _)| (start, end)));
         }
-        Behavior::Isolated => spans.extend(parts.iter().map(|&(start, end, _)| (start, end))),
+        Behavior::Isolated => spans.extend(pulse.each(parts).map(|(start, end, _)| (start, end))),
         Behavior::Contiguous | Behavior::MergedWithPrevious => {
-            for (start, end, is_match) in parts {
+            for (start, end, is_match) in pulse.each(parts) {
                 let joins = match behavior {
                     Behavior::Contiguous => is_match == after_match,
                     _ => is_match && !after_match,
@@ -190,7 +205,7 @@ pub fn split_at(
             }
         }
         Behavior::MergedWithNext => {
-            for (start, end, is_match) in parts.into_iter().rev() {
+            for (start, end, is_match) in pulse.each(parts.into_iter().rev()) {
                 match spans.get_mut(begin..).and_then(|spans| spans.last_mut()) {
                     Some(last) if is_match && !after_match => last.0 = start,
                     _ => spans.push((start, end)),
@@ -202,6 +217,7 @@ pub fn split_at(
             }
         }
     }
+    pulse.check()
 }
 
 #[cfg(test)]
@@ -211,7 +227,8 @@ mod tests {
     fn split(text: &str, behavior: Behavior, invert: bool) -> Vec<&str> {
         let matches: Vec<_> = text.match_indices('-').map(|(at, found)| (at, at + found.len())).collect();
         let mut spans = Vec::new();
-        split_at(text.len(), &matches, invert, behavior, &mut spans);
+        split_at(text.len(), &matches, invert, behavior, &mut spans, &mut Pulse::new(&mut || true))
+            .expect("nobody stops it");
         spans.into_iter().map(|(start, end)| &text[start..end]).collect()
     }
 
@@ -229,14 +246,16 @@ mod tests {
     #[test]
     fn added_tokens_are_left_alone() {
         let mut pieces = Pieces::default();
+        let mut go_on = || true;
+        let mut pulse = Pulse::new(&mut go_on);
         pieces.start(true);
         let mut text = Aligned::default();
-        text.start("ab", 0, true);
-        pieces.push_parts(&text, [(0, 2, None)].into_iter());
-        pieces.push_added(7, "<x>", 2);
-        pieces.change(|text| text.prepend("_"));
+        text.start("ab", 0, true, &mut pulse);
+        pieces.push_parts(&text, [(0, 2, None)].into_iter(), &mut pulse);
+        pieces.push_added(7, "<x>", 2, &mut pulse);
+        pieces.change(&mut pulse, |text, _| text.prepend("_")).expect("nobody stops it");
         pieces
-            .split(|text, spans| {
+            .split(&mut pulse, |text, spans, _| {
                 spans.extend(text.char_indices().map(|(at, c)| (at, at + c.len_utf8())));
                 Ok(())
             })

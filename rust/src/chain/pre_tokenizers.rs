@@ -3,10 +3,11 @@
 use serde::Deserialize;
 
 use super::aligned::Aligned;
-use super::patterns::{Pattern, PatternText};
+use super::patterns::{Pattern, PatternText, bytes_of};
 use super::pieces::{Behavior, Pieces, split_at};
 use super::scripts;
 use crate::error::{Error, Result};
+use crate::pulse::Pulse;
 use crate::split::{Splitter, Unmatched, patterns};
 use crate::unicode::is_punctuation;
 
@@ -167,44 +168,41 @@ pub fn parse(component: Option<Component>) -> Result<Vec<PreTokenizer>> {
 }
 
 impl PreTokenizer {
-    pub fn apply(&self, pieces: &mut Pieces) -> Result<()> {
+    pub fn apply(&self, pieces: &mut Pieces, pulse: &mut Pulse) -> Result<()> {
         match self {
-            Self::PrefixSpace => pieces.change(|text| {
+            Self::PrefixSpace => pieces.change(pulse, |text, _| {
                 if !text.text().starts_with(' ') {
                     text.prepend(" ");
                 }
             }),
-            Self::ByteLevel => pieces.change(Aligned::byte_level),
-            Self::Metaspace { replacement, scheme } => metaspace(pieces, *replacement, *scheme),
-            Self::Matches(splitter) => pieces.split(|text, spans| {
+            Self::ByteLevel => pieces.change(pulse, Aligned::byte_level),
+            Self::Metaspace { replacement, scheme } => metaspace(pieces, *replacement, *scheme, pulse),
+            Self::Matches(splitter) => pieces.split(pulse, |text, spans, pulse| {
                 splitter.for_each_batch(text, &mut |batch| {
                     spans.extend(batch.iter().map(|span| (span.start, span.end)));
-                    Ok(())
+                    pulse.beat(bytes_of(batch))
                 })
-            })?,
+            }),
             Self::Split { pattern, behavior, invert } => {
                 let mut matches = Vec::new();
-                pieces.split(|text, spans| {
+                pieces.split(pulse, |text, spans, pulse| {
                     matches.clear();
-                    pattern.find(text, &mut matches)?;
-                    split_at(text.len(), &matches, *invert, *behavior, spans);
-                    Ok(())
-                })?;
+                    pattern.find(text, &mut matches, pulse)?;
+                    split_at(text.len(), &matches, *invert, *behavior, spans, pulse)
+                })
             }
-            Self::Characters { class, behavior } => split_at_characters(pieces, class, *behavior)?,
-            Self::Character { character, behavior } => split_at_characters(pieces, |c| c == *character, *behavior)?,
-            Self::Scripts => pieces.split(|text, spans| {
-                scripts::split(text, spans);
-                Ok(())
-            })?,
-            Self::FixedLength(length) => pieces.split(|text, spans| {
-                let starts = text.char_indices().map(|(at, _)| at).step_by(*length);
+            Self::Characters { class, behavior } => split_at_characters(pieces, class, *behavior, pulse),
+            Self::Character { character, behavior } => {
+                split_at_characters(pieces, |c| c == *character, *behavior, pulse)
+            }
+            Self::Scripts => pieces.split(pulse, scripts::split),
+            Self::FixedLength(length) => pieces.split(pulse, |text, spans, pulse| {
+                let starts = pulse.each(text.char_indices()).map(|(at, _)| at).step_by(*length);
                 let ends = text.char_indices().map(|(at, _)| at).step_by(*length).skip(1).chain([text.len()]);
                 spans.extend(starts.zip(ends));
-                Ok(())
-            })?,
+                pulse.check()
+            }),
         }
-        Ok(())
     }
 
     /// Whether what it does depends on where in the original text a piece begins.
@@ -222,23 +220,28 @@ impl PreTokenizer {
     }
 }
 
-fn split_at_characters(pieces: &mut Pieces, class: impl Fn(char) -> bool, behavior: Behavior) -> Result<()> {
+fn split_at_characters(
+    pieces: &mut Pieces,
+    class: impl Fn(char) -> bool,
+    behavior: Behavior,
+    pulse: &mut Pulse,
+) -> Result<()> {
     let mut matches = Vec::new();
-    pieces.split(|text, spans| {
+    pieces.split(pulse, |text, spans, pulse| {
         matches.clear();
-        let found = text.char_indices().filter(|&(_, c)| class(c)).map(|(at, c)| (at, at + c.len_utf8()));
+        let found = pulse.each(text.char_indices()).filter(|&(_, c)| class(c)).map(|(at, c)| (at, at + c.len_utf8()));
         matches.extend(found);
-        split_at(text.len(), &matches, false, behavior, spans);
-        Ok(())
+        split_at(text.len(), &matches, false, behavior, spans, pulse)
     })
 }
 
-fn metaspace(pieces: &mut Pieces, replacement: char, scheme: PrependScheme) {
+fn metaspace(pieces: &mut Pieces, replacement: char, scheme: PrependScheme, pulse: &mut Pulse) -> Result<()> {
     let mut buffer = [0; 4];
     let mark: &str = replacement.encode_utf8(&mut buffer);
-    pieces.change(|text| {
-        let spaces: Vec<_> = memchr::memchr_iter(b' ', text.text().as_bytes()).map(|at| (at, at + 1)).collect();
-        text.replace(&spaces, mark);
+    pieces.change(pulse, |text, pulse| {
+        let spaces = memchr::memchr_iter(b' ', text.text().as_bytes());
+        let spaces: Vec<_> = pulse.each(spaces).map(|at| (at, at + 1)).collect();
+        text.replace(&spaces, mark, pulse);
         let is_wanted = match scheme {
             PrependScheme::Always => true,
             PrependScheme::First => text.range().start == 0,
@@ -247,5 +250,5 @@ fn metaspace(pieces: &mut Pieces, replacement: char, scheme: PrependScheme) {
         if is_wanted && !text.text().starts_with(replacement) {
             text.prepend(mark);
         }
-    });
+    })
 }

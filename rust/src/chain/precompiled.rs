@@ -8,6 +8,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::error::{Error, Result};
+use crate::pulse::Pulse;
 
 /// Clusters of this many bytes and more are replaced a character at a time.
 const MAX_CLUSTER_BYTES: usize = 6;
@@ -38,10 +39,10 @@ impl Charsmap {
     }
 
     /// What becomes of `text`, each character with its change (see `Aligned::transform`); none where nothing does.
-    pub fn changes(&self, text: &str) -> Option<Vec<(char, isize)>> {
+    pub fn changes(&self, text: &str, pulse: &mut Pulse) -> Option<Vec<(char, isize)>> {
         let mut changes = Vec::with_capacity(text.len());
         let mut is_changed = false;
-        for cluster in text.graphemes(true) {
+        for cluster in pulse.each(text.graphemes(true)) {
             let whole = if cluster.len() < MAX_CLUSTER_BYTES { self.replacement(cluster) } else { None };
             if let Some(replacement) = whole {
                 is_changed = true;

@@ -4,6 +4,9 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
+use crate::error::Result;
+use crate::pulse::Pulse;
+
 /// The scripts of Unicode 9; a character of none of them is of any script.
 const SCRIPTS: &str = "Adlam Ahom AnatolianHieroglyphs Arabic Armenian Avestan Balinese Bamum BassaVah Batak Bengali \
     Bhaiksuki Bopomofo Brahmi Braille Buginese Buhid CanadianAboriginal Carian CaucasianAlbanian Chakma Cham Cherokee \
@@ -72,10 +75,10 @@ fn script(character: char) -> Script {
 
 /// Appends the spans of `text` between changes of script. What stands before the first character of a script is left
 /// out.
-pub fn split(text: &str, spans: &mut Vec<(usize, usize)>) {
+pub fn split(text: &str, spans: &mut Vec<(usize, usize)>, pulse: &mut Pulse) -> Result<()> {
     let mut last = None;
     let mut begin = None;
-    for (at, character) in text.char_indices() {
+    for (at, character) in pulse.each(text.char_indices()) {
         let script = script(character);
         if script == ANY {
             continue;
@@ -86,6 +89,7 @@ pub fn split(text: &str, spans: &mut Vec<(usize, usize)>) {
         last = Some(script);
     }
     spans.extend(begin.map(|begin| (begin, text.len())));
+    pulse.check()
 }
 
 #[cfg(test)]
@@ -94,7 +98,7 @@ mod tests {
 
     fn pieces(text: &str) -> Vec<&str> {
         let mut spans = Vec::new();
-        split(text, &mut spans);
+        split(text, &mut spans, &mut Pulse::new(&mut || true)).expect("nobody stops it");
         spans.into_iter().map(|(start, end)| &text[start..end]).collect()
     }
 

@@ -11,8 +11,9 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
-use super::{Token, byte_tokens, no_unknown_token};
+use super::{Forbidden, Token, byte_tokens, no_unknown_token};
 use crate::error::{Error, Result};
+use crate::pulse::Pulse;
 use crate::vocabulary::Vocabulary;
 
 #[derive(Debug, Deserialize)]
@@ -118,15 +119,22 @@ impl Bpe {
         piece.len()
     }
 
-    pub fn tokenize(&self, piece: &str, tokens: &mut Vec<Token>) -> Result<()> {
+    pub fn tokenize(
+        &self,
+        piece: &str,
+        forbidden: &Forbidden,
+        tokens: &mut Vec<Token>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         if self.whole_piece_first
             && let Some((_, id)) = self.vocabulary.find(piece.as_bytes())
+            && (piece.chars().nth(1).is_none() || !forbidden.contains(id))
         {
             tokens.push(Token { id, start: 0, end: piece.len() as u32, is_text: false });
             return Ok(());
         }
-        let mut symbols = self.characters(piece)?;
-        self.merge(&mut symbols);
+        let mut symbols = self.characters(piece, pulse)?;
+        self.merge(&mut symbols, forbidden, pulse)?;
         // Characters that are dropped leave no gap: what follows them moves up, as in Hugging Face's own offsets.
         let mut start = 0;
         for symbol in symbols.iter().filter(|symbol| symbol.size > 0) {
@@ -137,13 +145,15 @@ impl Bpe {
         Ok(())
     }
 
-    /// A symbol for each character, with prefix and suffix; for what has none its bytes, or the unknown token.
-    fn characters(&self, piece: &str) -> Result<Vec<Symbol>> {
+    /// A symbol for each character, with prefix and suffix; for what has none its bytes, or the unknown token. A character's
+    /// own token is never forbidden, for nothing else spells it.
+    fn characters(&self, piece: &str, pulse: &mut Pulse) -> Result<Vec<Symbol>> {
         let mut symbols = Vec::with_capacity(piece.len());
         // An unknown token is put in only when a known one follows, even where bytes come between.
         let mut unknown: Option<(u32, u32)> = None;
         let mut spelling = String::new();
         for (start, character) in piece.char_indices() {
+            pulse.beat(4)?;
             let size = character.len_utf8();
             let is_plain =
                 (start == 0 || self.prefix.is_empty()) && (self.suffix.is_empty() || start + size < piece.len());
@@ -180,14 +190,17 @@ impl Bpe {
         spelled.bytes().map(|byte| ids.get(usize::from(byte)).copied().flatten()).collect()
     }
 
-    fn merge(&self, symbols: &mut [Symbol]) {
+    fn merge(&self, symbols: &mut [Symbol], forbidden: &Forbidden, pulse: &mut Pulse) -> Result<()> {
         let mut queue: BinaryHeap<Candidate> = BinaryHeap::with_capacity(symbols.len());
         let candidate = |place: usize, left: u32, right: u32| {
-            self.merges.get(&(left, right)).map(|&(rank, merged)| Reverse((rank, place as u32, merged)))
+            let &(rank, merged) = self.merges.get(&(left, right))?;
+            forbidden.pass(merged).map(|merged| Reverse((rank, place as u32, merged)))
         };
         let pairs = symbols.iter().zip(symbols.iter().skip(1)).enumerate();
+        let pairs = pulse.each(pairs);
         queue.extend(pairs.filter_map(|(place, (left, right))| candidate(place, left.id, right.id)));
         while let Some(Reverse((_, place, merged))) = queue.pop() {
+            pulse.beat(16)?;
             let place = place as usize;
             let Some(&left) = symbols.get(place).filter(|left| left.size > 0) else { continue };
             let Some(&right) = symbols.get(left.after as usize) else { continue };
@@ -206,6 +219,7 @@ impl Bpe {
                 queue.extend(candidate(place, merged, after.id));
             }
         }
+        pulse.check()
     }
 }
 
@@ -306,7 +320,9 @@ mod tests {
     fn what_is_unknown_is_fused_only_where_asked() {
         let bpe = model(&["?", "a"], &[]);
         let mut tokens = Vec::new();
-        bpe.tokenize("axxa", &mut tokens).expect("there is an unknown token");
+        let mut go_on = || true;
+        bpe.tokenize("axxa", &Forbidden::default(), &mut tokens, &mut Pulse::new(&mut go_on))
+            .expect("there is an unknown token");
         assert_eq!(tokens.iter().map(|token| token.id).collect::<Vec<_>>(), [1, 0, 0, 1]);
     }
 }

@@ -12,6 +12,7 @@ mod word_piece;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
+use crate::pulse::Pulse;
 use crate::vocabulary::Vocabulary;
 
 /// A token of a piece: its id, and the bytes of the piece that it covers.
@@ -22,6 +23,34 @@ pub struct Token {
     pub end: u32,
     /// Whether it stands for text that no token spells, but goes by that text.
     pub is_text: bool,
+}
+
+/// Tokens that a call does not give for text, by id: the model works as if its vocabulary had them not. Exempt are the
+/// token for what is unknown, where it stands for that, and what spells a single character or byte of BPE.
+#[derive(Debug, Default)]
+pub struct Forbidden(Vec<bool>);
+
+impl Forbidden {
+    pub fn contains(&self, id: u32) -> bool {
+        self.0.get(id as usize).copied().unwrap_or(false)
+    }
+
+    /// `id`, unless it is one of these.
+    fn pass(&self, id: u32) -> Option<u32> {
+        Some(id).filter(|&id| !self.contains(id))
+    }
+}
+
+impl FromIterator<u32> for Forbidden {
+    fn from_iter<I: IntoIterator<Item = u32>>(ids: I) -> Self {
+        let mut has = Vec::new();
+        for id in ids {
+            let place = id as usize;
+            has.resize(has.len().max(place + 1), false);
+            has.iter_mut().skip(place).take(1).for_each(|slot| *slot = true);
+        }
+        Self(has)
+    }
 }
 
 /// A model as tokenizer.json writes it, without its vocabulary and merges.
@@ -62,15 +91,21 @@ impl Model {
     }
 
     /// Appends the tokens of `piece`.
-    pub fn tokenize(&self, piece: &str, tokens: &mut Vec<Token>) -> Result<()> {
+    pub fn tokenize(
+        &self,
+        piece: &str,
+        forbidden: &Forbidden,
+        tokens: &mut Vec<Token>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         if piece.is_empty() {
             return Ok(());
         }
         match self {
-            Self::Bpe(model) => model.tokenize(piece, tokens),
-            Self::Unigram(model) => model.tokenize(piece, tokens),
-            Self::WordPiece(model) => model.tokenize(piece, tokens),
-            Self::WordLevel(model) => model.tokenize(piece, tokens),
+            Self::Bpe(model) => model.tokenize(piece, forbidden, tokens, pulse),
+            Self::Unigram(model) => model.tokenize(piece, forbidden, tokens, pulse),
+            Self::WordPiece(model) => model.tokenize(piece, forbidden, tokens, pulse),
+            Self::WordLevel(model) => model.tokenize(piece, forbidden, tokens),
         }
     }
 

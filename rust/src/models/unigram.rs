@@ -7,8 +7,9 @@
 use serde::Deserialize;
 
 use super::trie::Trie;
-use super::{Token, byte_tokens, no_unknown_token};
+use super::{Forbidden, Token, byte_tokens, no_unknown_token};
 use crate::error::{Error, Result};
+use crate::pulse::Pulse;
 use crate::vocabulary::Vocabulary;
 
 /// What an unknown character scores below the worst token.
@@ -75,10 +76,17 @@ impl Unigram {
         self.trie.prefixes(token).find(|&(size, _)| size == token.len()).map(|(_, id)| id)
     }
 
-    pub fn tokenize(&self, piece: &str, tokens: &mut Vec<Token>) -> Result<()> {
-        let path = self.best_path(piece)?;
+    pub fn tokenize(
+        &self,
+        piece: &str,
+        forbidden: &Forbidden,
+        tokens: &mut Vec<Token>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let path = self.best_path(piece, forbidden, pulse)?;
         let mut steps = path.into_iter().rev().peekable();
         while let Some((start, mut end, id)) = steps.next() {
+            pulse.beat(1)?;
             if Some(id) != self.unknown {
                 tokens.push(Token { id, start, end, is_text: false });
                 continue;
@@ -86,15 +94,17 @@ impl Unigram {
             while let Some((_, next_end, _)) = steps.next_if(|&(.., next)| Some(next) == self.unknown) {
                 end = next_end;
             }
-            self.push_unknown(piece, start, end, id, tokens);
+            self.push_unknown(piece.as_bytes(), (start, end), id, forbidden, tokens);
         }
         Ok(())
     }
 
     /// Start, end and id of each token of the best path, the last first.
-    fn best_path(&self, piece: &str) -> Result<Vec<(u32, u32, u32)>> {
+    fn best_path(&self, piece: &str, forbidden: &Forbidden, pulse: &mut Pulse) -> Result<Vec<(u32, u32, u32)>> {
         let mut ways = vec![Way::default(); piece.len() + 1];
         for (start, character) in piece.char_indices() {
+            // A place costs about as much as tens of bytes elsewhere.
+            pulse.beat(16)?;
             let score_here = ways.get(start).map_or(0.0, |way| way.score);
             let mut offer = |size: usize, id: u32, score: f64| {
                 let score = score + score_here;
@@ -104,7 +114,8 @@ impl Unigram {
             };
             let size_here = character.len_utf8();
             let mut has_own_token = false;
-            for (size, id) in self.trie.prefixes(piece.as_bytes().get(start..).unwrap_or_default()) {
+            let rest = piece.as_bytes().get(start..).unwrap_or_default();
+            for (size, id) in self.trie.prefixes(rest).filter(|&(_, id)| !forbidden.contains(id)) {
                 offer(size, id, self.scores.get(id as usize).copied().unwrap_or_default());
                 has_own_token |= size == size_here;
             }
@@ -120,6 +131,7 @@ impl Unigram {
         let mut path = Vec::new();
         let mut end = piece.len() as u32;
         while end > 0 {
+            pulse.beat(1)?;
             let way = ways.get(end as usize).copied().unwrap_or_default();
             path.push((way.start, end, way.id));
             end = way.start;
@@ -128,9 +140,16 @@ impl Unigram {
     }
 
     /// Text that is unknown: a token that happens to spell all of it, or its bytes, or the unknown token.
-    fn push_unknown(&self, piece: &str, start: u32, end: u32, unknown: u32, tokens: &mut Vec<Token>) {
-        let text = piece.as_bytes().get(start as usize..end as usize).unwrap_or_default();
-        if let Some(id) = self.id(text) {
+    fn push_unknown(
+        &self,
+        piece: &[u8],
+        (start, end): (u32, u32),
+        unknown: u32,
+        forbidden: &Forbidden,
+        tokens: &mut Vec<Token>,
+    ) {
+        let text = piece.get(start as usize..end as usize).unwrap_or_default();
+        if let Some(id) = self.id(text).and_then(|id| forbidden.pass(id)) {
             return tokens.push(Token { id, start, end, is_text: false });
         }
         let bytes = self.byte_tokens.as_ref().and_then(|ids| {

@@ -1,6 +1,6 @@
 //! WordLevel: a piece is one token, or the unknown one.
 
-use super::{Token, no_unknown_token};
+use super::{Forbidden, Token, no_unknown_token};
 use crate::error::Result;
 use crate::vocabulary::Vocabulary;
 
@@ -20,8 +20,8 @@ impl WordLevel {
         &self.vocabulary
     }
 
-    pub fn tokenize(&self, piece: &str, tokens: &mut Vec<Token>) -> Result<()> {
-        let known = self.vocabulary.find(piece.as_bytes()).map(|(_, id)| id);
+    pub fn tokenize(&self, piece: &str, forbidden: &Forbidden, tokens: &mut Vec<Token>) -> Result<()> {
+        let known = self.vocabulary.find(piece.as_bytes()).and_then(|(_, id)| forbidden.pass(id));
         let id = known.or(self.unknown).ok_or_else(|| no_unknown_token(piece))?;
         tokens.push(Token { id, start: 0, end: piece.len() as u32, is_text: false });
         Ok(())

@@ -5,8 +5,9 @@
 use serde::Deserialize;
 
 use super::trie::Trie;
-use super::{Token, no_unknown_token};
+use super::{Forbidden, Token, no_unknown_token};
 use crate::error::Result;
+use crate::pulse::Pulse;
 use crate::vocabulary::Vocabulary;
 use crate::wordpiece::matching::Longest;
 
@@ -42,20 +43,36 @@ impl WordPiece {
         Longest::new(&self.vocabulary, continuing_subword_prefix, unk_token, *max_input_chars_per_word)
     }
 
+    /// The id of the token with this spelling.
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.vocabulary.find(token.as_bytes()).map(|(_, id)| id)
+    }
+
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
-    pub fn tokenize(&self, piece: &str, tokens: &mut Vec<Token>) -> Result<()> {
+    pub fn prefix(&self) -> &str {
+        &self.options.continuing_subword_prefix
+    }
+
+    pub fn tokenize(
+        &self,
+        piece: &str,
+        forbidden: &Forbidden,
+        tokens: &mut Vec<Token>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let begin = tokens.len();
         let mut start = 0;
         let mut is_known = piece.chars().nth(self.options.max_input_chars_per_word).is_none();
         while is_known && start < piece.len() {
             let trie = if start == 0 { &self.first } else { &self.continuing };
             let rest = piece.as_bytes().get(start..).unwrap_or_default();
-            match trie.prefixes(rest).last() {
+            match trie.prefixes(rest).filter(|&(_, id)| !forbidden.contains(id)).last() {
                 Some((size, id)) => {
                     let end = start + size;
+                    pulse.beat(size)?;
                     tokens.push(Token { id, start: start as u32, end: end as u32, is_text: false });
                     start = end;
                 }

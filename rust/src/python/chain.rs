@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::PART_BYTES;
-use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, decoded, ids_of, unpack};
+use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, decoded, ids_of, listed, unpack};
 use super::engine::{Allowed, allowed_by_chain};
 use super::errors::guarded;
 use super::parts::{Encoder, encode_parts, joined, lists};
@@ -47,14 +47,11 @@ impl Encoder for chain::Chain {
     }
 }
 
-/// Id, spelled token, start, end.
-type Token<'py> = (u32, Bound<'py, PyBytes>, usize, usize);
-
 /// Ids, offsets, words.
-type EncodingFields = (Vec<u32>, Vec<(usize, usize)>, Vec<Option<u32>>);
+type EncodingFields<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
 
 /// Ids, offsets, words, spaces.
-type UntrimmedFields = (Vec<u32>, Vec<(usize, usize)>, Vec<u32>, Vec<(usize, usize)>);
+type UntrimmedFields<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
 
 #[pymethods]
 impl Chain {
@@ -145,28 +142,28 @@ impl Chain {
 
     /// Ids, offsets in characters and words, as Hugging Face's Encoding has them before templates. A list is a text that
     /// comes in words: offsets are within each, and words are places in the list.
-    fn encoding(
+    fn encoding<'py>(
         &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
-    ) -> PyResult<EncodingFields> {
+    ) -> PyResult<EncodingFields<'py>> {
         let Encoding { ids, offsets, words, .. } = self.traced(py, text, allowed, replace, true)?;
-        Ok((ids, offsets, words.into_iter().map(Some).collect()))
+        Ok((self.1.list(py, &ids)?, listed(py, offsets)?, listed(py, words)?))
     }
 
     /// As `encoding`, but before the post-processor trims offsets; with the white space at the two ends of each token,
     /// empty where the post-processor trims nothing.
-    fn untrimmed(
+    fn untrimmed<'py>(
         &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
-    ) -> PyResult<UntrimmedFields> {
+    ) -> PyResult<UntrimmedFields<'py>> {
         let Encoding { ids, offsets, words, spaces } = self.traced(py, text, allowed, replace, false)?;
-        Ok((ids, offsets, words, spaces))
+        Ok((self.1.list(py, &ids)?, listed(py, offsets)?, listed(py, words)?, listed(py, spaces)?))
     }
 
     /// (id, spelled token, start, end) of each token; `unit` is "character", "byte" or "utf16".
@@ -177,19 +174,23 @@ impl Chain {
         allowed: &Allowed,
         replace: (bool, bool),
         unit: &str,
-    ) -> PyResult<Vec<Token<'py>>> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let text = Text::new(text, replace.into())?;
         let forbidden = forbidden(py, allowed)?;
-        let spans = guarded(py, || py.detach(|| self.0.spans(&text, forbidden)))?;
-        let size = |c: char| if unit == "utf16" { c.len_utf16() } else { 1 };
-        let units = (unit != "byte").then(|| Units::new(&text, size));
+        let (spans, units) = interruptible(py, |go_on| {
+            let size = |c: char| if unit == "utf16" { c.len_utf16() } else { 1 };
+            let units = (unit != "byte").then(|| Units::new(&text, size, go_on)).transpose()?;
+            Ok((self.0.spans(&text, forbidden, go_on)?, units))
+        })?;
         let token = |id| PyBytes::new(py, self.0.spelled(id).unwrap_or_default().as_bytes());
         let place = |start, end| units.as_ref().map_or((start, end), |units| units.touched(start, end));
-        let tokens = spans.into_iter().map(|(id, start, end)| {
-            let (start, end) = place(start, end);
-            (id, token(id), start, end)
-        });
-        Ok(tokens.collect())
+        listed(
+            py,
+            spans.into_iter().map(|(id, start, end)| {
+                let (start, end) = place(start, end);
+                (id, token(id), start, end)
+            }),
+        )
     }
 
     /// The pieces of `text`, added tokens among them, as the original text that they come from.
@@ -199,11 +200,11 @@ impl Chain {
         text: &Bound<'py, PyAny>,
         allowed: &Allowed,
         replace: (bool, bool),
-    ) -> PyResult<Vec<Bound<'py, PyString>>> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let text = Text::new(text, replace.into())?;
         let forbidden = forbidden(py, allowed)?;
-        let pieces = guarded(py, || py.detach(|| self.0.pieces(&text, forbidden)))?;
-        Ok(pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())).collect())
+        let pieces = interruptible(py, |go_on| self.0.pieces(&text, forbidden, go_on))?;
+        listed(py, pieces.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())))
     }
 
     /// No place is known where a text may be cut.
@@ -218,7 +219,7 @@ impl Chain {
                 let offset = error.valid_up_to();
                 Error::InvalidUtf8 { offset, byte: piece.get(offset).copied().unwrap_or(0) }
             })?;
-            py.detach(|| self.0.encode_piece(text))
+            self.0.encode_piece(text, &mut || true)
         })
     }
 

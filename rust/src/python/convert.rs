@@ -142,6 +142,19 @@ pub(super) fn check_signals(py: Python<'_>, at: usize) -> PyResult<()> {
     if at & 0xF_FFFF == 0 { py.check_signals() } else { Ok(()) }
 }
 
+/// The items as a list. Asks for signals meanwhile.
+pub(super) fn listed<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    items: impl IntoIterator<Item = T>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for (at, item) in items.into_iter().enumerate() {
+        check_signals(py, at << 3)?;
+        list.append(item)?;
+    }
+    Ok(list)
+}
+
 /// Bytes as text; None where they are not UTF-8 and `replace` is off.
 pub(super) fn decoded<'py>(py: Python<'py>, bytes: &[u8], replace: bool) -> Option<Bound<'py, PyString>> {
     match std::str::from_utf8(bytes) {

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::PART_BYTES;
 use super::convert::{
-    AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, check_signals, decoded, ids_of, in_units, steps, unpack,
+    AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, decoded, ids_of, in_units, listed, steps, unpack,
 };
 use super::errors::guarded;
 use super::parts::{Encoder, encode_parts, joined, lists};
@@ -197,13 +197,8 @@ impl Engine {
             Ok(spans)
         });
         self.tokenizer.idle().give_back(scratch);
-        let tokens = PyList::empty(py);
-        for (at, span) in spans?.into_iter().enumerate() {
-            check_signals(py, at << 3)?;
-            let token = PyBytes::new(py, self.tokenizer.decoder().token(span.id).unwrap_or_default());
-            tokens.append((span.id, token, span.start, span.end))?;
-        }
-        Ok(tokens)
+        let token = |id| PyBytes::new(py, self.tokenizer.decoder().token(id).unwrap_or_default());
+        listed(py, spans?.into_iter().map(|span| (span.id, token(span.id), span.start, span.end)))
     }
 
     /// The pieces of `text`, added tokens among them, as text.
@@ -217,12 +212,7 @@ impl Engine {
         let text = Text::new(text, replace.into())?;
         let allowed = allowed.by_engine(py)?;
         let found = interruptible(py, |go_on| self.tokenizer.pieces(&text, allowed, go_on))?;
-        let pieces = PyList::empty(py);
-        for (at, (start, end)) in found.into_iter().enumerate() {
-            check_signals(py, at << 3)?;
-            pieces.append(PyString::new(py, text.get(start..end).unwrap_or_default()))?;
-        }
-        Ok(pieces)
+        listed(py, found.into_iter().map(|(start, end)| PyString::new(py, text.get(start..end).unwrap_or_default())))
     }
 
     /// The last place, in characters, where `text` may be cut and encoded in two, whatever text follows.

@@ -4,8 +4,8 @@
 //! line; one that finds both places taken goes to the next line. At its budget the table is emptied and begins anew, so
 //! memory is bounded whatever the text. It holds what matching gave, so it never changes an id.
 
+use crate::memory::{filled, prefetch};
 use crate::packed::{cut, hash};
-use crate::prefetch::prefetch;
 
 const MIN_LINES: usize = 1 << 9;
 /// 64 bytes each: at most 32 MB a table.
@@ -186,7 +186,7 @@ impl Table {
             return;
         }
         let size = (self.lines.len() * 2).max(MIN_LINES);
-        let lines = std::mem::replace(&mut self.lines, vec![Line::default(); size]);
+        let lines = std::mem::replace(&mut self.lines, filled(size));
         let slots = lines.into_iter().flat_map(|Line(slots)| slots);
         slots.filter(|slot| slot.high != 0).for_each(|slot| self.place(slot));
     }

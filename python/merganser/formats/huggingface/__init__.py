@@ -11,7 +11,7 @@ from merganser.formats.huggingface.components import components_for_engine, temp
 from merganser.formats.huggingface.folder import read_folder, read_vocab, write_folder
 from merganser.formats.huggingface.model_writing import options_of
 from merganser.formats.huggingface.reading import from_json, read
-from merganser.formats.huggingface.writing import write
+from merganser.formats.huggingface.writing import rewritten, write
 
 __all__ = [
     "bert",
@@ -21,6 +21,7 @@ __all__ = [
     "read",
     "read_folder",
     "read_vocab",
+    "rewritten",
     "spelled",
     "template_of",
     "write",

@@ -6,7 +6,7 @@ model of nothing but bytes: GPT-2, GPT-NeoX, Qwen, Llama 3, DeepSeek and many mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import NamedTuple, cast
 
@@ -108,9 +108,16 @@ def _post_processor(components: Sequence[Component]) -> tuple[Template | None, B
 
 
 def model(
-    members: Mapping[str, Node], ids: dict[str, int], pairs: Sequence[int], used: set[int], added: Iterable[AddedToken]
+    members: Mapping[str, Node],
+    ids: dict[str, int],
+    pairs: Sequence[int],
+    used: set[int],
+    added: Collection[AddedToken],
 ) -> BytePairModel | None:
-    """The byte-level model of these tokens and merges, without the tokens that only `added` gives; None for others."""
+    """The byte-level model of these tokens and merges, without the tokens that only `added` gives; None for others.
+
+    None also where merges may give a special token: the byte-level engine cannot leave that one out of a call.
+    """
     if not _has_only_bytes(members):
         return None
     ignore_merges = members["ignore_merges"].boolean(default=False)
@@ -120,6 +127,8 @@ def model(
         if token.content in ids and token.id not in used and _is_only_added(token, ignore_merges=ignore_merges)
     }
     kept = {token: id for token, id in ids.items() if token not in dropped} if dropped else ids
+    if any(token.special and token.content in kept and _may_be_merged(token.content) for token in added):
+        return None
     vocabulary = _vocabulary(kept, ignore_merges=ignore_merges)
     if vocabulary is None:
         return None
@@ -167,6 +176,10 @@ def _is_only_added(token: AddedToken, *, ignore_merges: bool) -> bool:
     if len(token.content) == 1 and token.content in byte_alphabet.ALPHABET:
         return False
     return token.special or not ignore_merges or not byte_alphabet.is_spelled(token.content)
+
+
+def _may_be_merged(token: str) -> bool:
+    return len(token) > 1 and bool(byte_alphabet.is_spelled(token))
 
 
 def _vocabulary(ids: Mapping[str, int], *, ignore_merges: bool) -> Vocabulary | None:

@@ -98,9 +98,9 @@ def _pattern(node: Node) -> Component:
         raise node.error("either Regex or String")
     kind = given[0]
     pattern = kinds[kind].string()
-    if not pattern:
-        raise kinds[kind].error("a pattern that is not empty")
     if kind == "Regex":
+        if not pattern:
+            raise kinds[kind].error("a pattern that is not empty", hint='a String "" matches before each character')
         try:
             rust_from_oniguruma(pattern)
         except FormatError as error:

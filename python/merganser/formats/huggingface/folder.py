@@ -30,7 +30,11 @@ def read_folder(folder: Path) -> Spec:
     else:
         names = files.names_in(folder)
         found = ", ".join(names[:8]) + (", …" if len(names) > 8 else "") or "nothing"
-        raise FormatError(f"{folder}: expected a tokenizer.json in this folder, found {found}")
+        raise FormatError(
+            f"{folder}: expected a tokenizer.json, a vocab.txt or a vocab.json with its merges.txt in this folder, "
+            f"found {found}",
+            hint="these are the files of a model that tell its tokenizer; a name without `/` is a bundled one",
+        )
     return replace(from_json(root, beside.added), surroundings=beside.surroundings)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -54,7 +54,9 @@ def from_json(root: Node, later: Iterable[tuple[int | None, AddedToken]] = ()) -
     pipeline = Pipeline(**{place: components.read(top[place], place) for place in PLACES})
     around = byte_level.around(pipeline)
     ids, make_model = _read_model(top["model"], is_byte_level=around is not None)
-    added = _with_later(written, later, ids, _check_ids(ids, written, top["added_tokens"]))
+    # A token that Unigram lists twice counts twice.
+    num_tokens = len(cast("Sized", top["model"].object()["vocab"]))
+    added = _with_later(written, later, ids, _check_ids(ids, num_tokens, written, top["added_tokens"]))
     model = make_model(added)
     if around is None or not isinstance(model, BytePairModel):
         return Spec(model=model, added_tokens=added, pipeline=pipeline, truncation=truncation, padding=padding)
@@ -139,12 +141,12 @@ def _read_added_token(node: Node) -> AddedToken:
     return AddedToken(content=content, id=id, **flags)
 
 
-def _check_ids(ids: Mapping[str, int], added: Iterable[AddedToken], nodes: Node) -> int:
+def _check_ids(ids: Mapping[str, int], num_tokens: int, added: Iterable[AddedToken], nodes: Node) -> int:
     """Hugging Face takes an added token's id from the vocabulary or, where it is not there, the next free one.
 
     Gives the next.
     """
-    next_id = len(ids)
+    next_id = num_tokens
     taken = set(ids.values())
     for index, token in enumerate(added):
         is_new = token.content not in ids

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from json.encoder import encode_basestring  # pyright: ignore[reportUnknownVariableType]
 from pathlib import Path
 from typing import cast
 
 from merganser.errors import FormatError
-from merganser.formats import byte_alphabet, files
+from merganser.formats import byte_alphabet, files, strict_json
 from merganser.formats.coverage import matches_every_character
 from merganser.formats.dialects import oniguruma_from_rust
 from merganser.formats.huggingface import components
 from merganser.formats.huggingface.components import Json
 from merganser.formats.huggingface.model_writing import lines, spelled_model
+from merganser.formats.huggingface.reading import from_json
 from merganser.formats.huggingface.table import PLACES
 from merganser.formats.ranks import merges_of_ranks, ranks_of
 from merganser.spec import (
@@ -40,6 +42,13 @@ def write(spec: Spec, path: Path) -> tuple[str, ...]:
     text, left_out = to_json(spec)
     files.write_atomically(path, text.encode())
     return left_out
+
+
+def rewritten(spec: Spec) -> Spec:
+    """`spec` as it is read from the tokenizer.json that it is written to."""
+    path = Path("tokenizer.json")
+    read = from_json(strict_json.parse(to_json(spec)[0].encode(), path))
+    return replace(read, surroundings=spec.surroundings)
 
 
 def to_json(spec: Spec) -> tuple[str, tuple[str, ...]]:
