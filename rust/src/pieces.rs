@@ -160,7 +160,7 @@ impl Pipeline {
         for token in &mut normalized {
             token.content = self.normalize(&token.content).into_owned();
         }
-        Ok(Added { original: Matcher::new(original)?, normalized: Matcher::new(normalized)? })
+        Ok(Added { original: Matcher::new(&original)?, normalized: Matcher::new(&normalized)? })
     }
 
     /// `text` in parts of about `size` bytes, with where they begin: their pieces and added tokens are those of the whole.

@@ -3,7 +3,6 @@
 use super::{Chain, Components, Forbidden, Scratch, normalizers, pre_tokenizers};
 use crate::error::{Error, Result};
 use crate::models::Model;
-use crate::special::AddedToken;
 use crate::wordpiece::bert::Bert;
 use crate::wordpiece::count::safe_parts;
 use crate::wordpiece::encode::WordPiece;
@@ -46,7 +45,7 @@ impl Chain {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::TextTooLong { size: text.len() });
         }
-        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        let is_allowed = |id: u32| !forbidden.0.contains(&id);
         let Scratch { aligned, words, .. } = scratch;
         let mut between = |text: &str, ids: &mut Vec<u32>, go_on: &mut dyn FnMut() -> bool| {
             if self.normalized.is_empty() {

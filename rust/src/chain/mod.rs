@@ -167,8 +167,8 @@ impl Chain {
             model,
             decoder,
             added,
-            original: Matcher::new(Vec::new())?,
-            normalized: Matcher::new(Vec::new())?,
+            original: Matcher::new(&[])?,
+            normalized: Matcher::new(&[])?,
             spelled: HashMap::default(),
             special: HashSet::default(),
             idle: Idle::default(),
@@ -198,8 +198,8 @@ impl Chain {
             }
             if token.normalized { normalized.push(token) } else { original.push(token) }
         }
-        self.original = Matcher::new(original)?;
-        self.normalized = Matcher::new(normalized)?;
+        self.original = Matcher::new(&original)?;
+        self.normalized = Matcher::new(&normalized)?;
         Ok(())
     }
 
@@ -251,7 +251,7 @@ impl Chain {
             return Err(Error::TextTooLong { size: text.len() });
         }
         pieces.start(tracks);
-        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        let is_allowed = |id: u32| !forbidden.0.contains(&id);
         let mut done = 0;
         for found in self.original.find_allowed(text, is_allowed) {
             self.cut_between(text, done, found.start, forbidden, pieces, aligned)?;
@@ -276,7 +276,7 @@ impl Chain {
         let Some(between) = text.get(start..end).filter(|between| !between.is_empty()) else { return Ok(()) };
         aligned.start(between, start as u32, pieces.tracks());
         self.normalize(aligned)?;
-        let is_allowed = |token: &AddedToken| !forbidden.0.contains(&token.id);
+        let is_allowed = |id: u32| !forbidden.0.contains(&id);
         let size = aligned.text().len();
         let mut parts = Vec::new();
         let mut done = 0;

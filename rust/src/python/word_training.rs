@@ -43,7 +43,7 @@ impl WordCounter {
             lstrip: false,
             rstrip: false,
         };
-        let special = guarded(py, || Matcher::new(special_tokens.iter().map(token).collect()))?;
+        let special = guarded(py, || Matcher::new(&special_tokens.iter().map(token).collect::<Vec<_>>()))?;
         Ok(Self { bert, special: Arc::new(special), special_tokens, num_documents: 0, counts: Vec::new() })
     }
 
