@@ -1,8 +1,9 @@
 //! A trie that finds the longest of many tokens at a place of a text, and the next place where one may begin.
 //!
-//! Most places of a text begin no token. A filter says so of most of them, from their first bytes: as many as the
-//! shortest token has that begins with the same two, up to eight. At the others a double array is walked, one load a
-//! byte, down to where a single token is left, and the rest of that is compared at once.
+//! Time goes into memory that is far from the processor, so little is touched. Most places of a text begin no token, and
+//! a filter says so of most of them, from their first bytes: as many as the shortest token has that begins with the same
+//! two, up to eight. At the others a double array is walked, one load a byte, down to where a few tokens are left, which
+//! stand side by side: seven bytes of the rest of each.
 //!
 //! A walk reads bytes that no match takes, and so reads them again. Tokens that would make it read many have no trie:
 //! then each byte of a text is read at most `MAX_WASTE` times. Equal to trying every token at every place: see the tests
@@ -15,16 +16,22 @@ const BYTES_A_STEP: usize = 16;
 /// The first bytes that the filter looks at, at most.
 const FIRST_BYTES: usize = 8;
 /// A shift that says that no token begins so.
-const NO_TOKEN: u8 = 64;
+const NO_TOKEN: u8 = 63;
 
 const ROOT: u32 = 0;
 /// The parents of the root and of a free cell.
 const NONE: u32 = u32::MAX - 1;
 const FREE: u32 = u32::MAX;
-/// Above the base of a node: a token ends here; only one token goes on, and its rest is in `rests`.
+/// Above the base of a node: a token ends here; it is a leaf.
 const ENDS: u32 = 1 << 31;
 const LEAF: u32 = 1 << 30;
 const BASE: u32 = LEAF - 1;
+/// Of a leaf, above the place of its first token: how many follow that.
+const COUNT: u32 = 26;
+const MAX_IN_LEAF: usize = 1 << (30 - COUNT);
+
+/// The bytes of a rest that stand in the leaf.
+const REST_BYTES: usize = 7;
 
 #[derive(Debug, Clone)]
 pub(super) struct Trie {
@@ -33,14 +40,18 @@ pub(super) struct Trie {
     cells: Vec<Cell>,
     /// By cell: the token that ends there.
     places: Vec<u32>,
-    /// For each leaf its token, the length of what is left of that, and that.
-    rests: Vec<u8>,
+    /// What is left of each token in its leaf: the first bytes, and in the top byte their number, one more where others
+    /// follow.
+    rests: Vec<u64>,
+    /// The tokens end to end, and where they end.
+    data: Vec<u8>,
+    ends: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     parent: u32,
-    /// Where the children are, or the rest of a leaf, and `ENDS` or `LEAF`.
+    /// Where the children are, or the tokens of a leaf, and `ENDS` or `LEAF`.
     base: u32,
 }
 
@@ -48,7 +59,18 @@ impl Trie {
     /// The trie of `tokens`, which are sorted, not empty and no two equal. None where a walk could be long for nothing, or
     /// they are too many.
     pub fn new(tokens: &[&[u8]]) -> Option<Self> {
-        let trie = Self { filter: Filter::new(tokens), cells: Vec::new(), places: Vec::new(), rests: Vec::new() };
+        let ends = tokens.iter().scan(0, |end, token| {
+            *end += token.len();
+            Some(*end)
+        });
+        let trie = Self {
+            filter: Filter::new(tokens),
+            cells: Vec::new(),
+            places: Vec::new(),
+            rests: vec![0; tokens.len()],
+            data: tokens.concat(),
+            ends: ends.collect(),
+        };
         Builder { trie, tokens, before: Vec::new(), free: FREE }.build()
     }
 
@@ -74,9 +96,8 @@ impl Trie {
             let Some(cell) = self.cells.get(child as usize).filter(|cell| cell.parent == node) else { break };
             if cell.base & (ENDS | LEAF) != 0 {
                 if cell.base & LEAF != 0 {
-                    let (place, rest) = self.rest(cell.base)?;
-                    if text.get(depth + 1..).is_some_and(|text| text.starts_with(rest)) {
-                        return Some((place, depth + 1 + rest.len()));
+                    if let Some((place, length)) = self.in_leaf(cell.base, depth + 1, text.get(depth + 1..)?) {
+                        return Some((place, depth + 1 + length));
                     }
                     break;
                 }
@@ -88,10 +109,66 @@ impl Trie {
         Some((*self.places.get(node as usize)?, length))
     }
 
-    fn rest(&self, base: u32) -> Option<(u32, &[u8])> {
-        let (place, after) = self.rests.get((base & BASE) as usize..)?.split_first_chunk()?;
-        let (length, after) = after.split_first_chunk()?;
-        Some((u32::from_le_bytes(*place), after.get(..u32::from_le_bytes(*length) as usize)?))
+    /// The longest token of a leaf whose rest `text` begins with, and the length of that.
+    #[inline]
+    fn in_leaf(&self, base: u32, depth: usize, text: &[u8]) -> Option<(u32, usize)> {
+        let first = base & ((1 << COUNT) - 1);
+        let count = (base & BASE) >> COUNT;
+        let rests = self.rests.get(first as usize..=(first + count) as usize)?;
+        let start = first_bytes(text);
+        let mut matching = 0u32;
+        for (at, rest) in rests.iter().enumerate() {
+            let differs = (start ^ rest) & MASKS.get((rest >> 56) as usize).copied().unwrap_or_default();
+            matching |= u32::from(differs == 0) << at;
+        }
+        // Of those that match the last one is the longest: each begins with the one before.
+        while matching != 0 {
+            let at = matching.ilog2();
+            matching ^= 1 << at;
+            let place = first + at;
+            let length = (rests.get(at as usize)? >> 56) as usize;
+            if length <= REST_BYTES {
+                if length <= text.len() {
+                    return Some((place, length));
+                }
+            } else if let Some(length) = self.long_rest(place, depth, text) {
+                return Some((place, length));
+            }
+        }
+        None
+    }
+
+    /// The length of a token's rest of more bytes than are in the leaf, where `text` begins with it.
+    fn long_rest(&self, place: u32, depth: usize, text: &[u8]) -> Option<usize> {
+        let end = *self.ends.get(place as usize)?;
+        let start = (place as usize).checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        let rest = self.data.get(start + depth..end)?;
+        text.starts_with(rest).then_some(rest.len())
+    }
+}
+
+/// The bytes of a rest that count, by its top byte.
+static MASKS: [u64; REST_BYTES + 2] = {
+    let mut masks = [0; REST_BYTES + 2];
+    let mut length = 1;
+    while length <= REST_BYTES {
+        masks[length] = masks[length - 1] << 8 | 0xFF;
+        length += 1;
+    }
+    masks[length] = masks[length - 1];
+    masks
+};
+
+/// The first eight bytes, or as many as there are.
+#[inline]
+fn first_bytes(text: &[u8]) -> u64 {
+    match text.first_chunk() {
+        Some(first) => u64::from_le_bytes(*first),
+        None => {
+            let mut first = [0; 8];
+            first.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+            u64::from_le_bytes(first)
+        }
     }
 }
 
@@ -100,10 +177,8 @@ impl Trie {
 struct Filter {
     /// By the first two bytes: by how much eight bytes are shifted so that only the ones that count are left.
     shifts: Box<[u8; 1 << 16]>,
-    /// Two bits of one word are set for the first bytes of each token.
-    bits: Vec<u64>,
-    /// Brings a hash down to the number of a word.
-    down: u32,
+    /// By the first three bytes: a line of bits, of which each token has set two.
+    lines: Vec<[u64; LINE]>,
 }
 
 impl Filter {
@@ -130,16 +205,15 @@ impl Filter {
                 [] => {}
             }
         }
-        let num_words = (tokens.len() / 4).next_power_of_two().clamp(2, MAX_WORDS);
-        let down = 64 - num_words.trailing_zeros();
-        let mut filter = Self { shifts, bits: vec![0; num_words], down };
+        let num_lines = (tokens.len() / 32).next_power_of_two().min(MAX_LINES);
+        let mut filter = Self { shifts, lines: vec![[0; LINE]; num_lines] };
         for token in tokens {
-            let mut first = [0; FIRST_BYTES];
-            first.iter_mut().zip(*token).for_each(|(to, from)| *to = *from);
-            let (_, hash) = filter.hash(u64::from_le_bytes(first));
-            let (word, bits) = filter.place(hash);
-            if let Some(word) = filter.bits.get_mut(word) {
-                *word |= bits;
+            let (_, line, hash) = filter.hash(first_bytes(token));
+            if let Some(line) = filter.lines.get_mut(line) {
+                let (word, bits) = bits(hash);
+                if let Some(word) = line.get_mut(word) {
+                    *word |= bits;
+                }
             }
         }
         filter
@@ -149,34 +223,40 @@ impl Filter {
     #[inline]
     fn next(&self, text: &[u8], from: usize) -> usize {
         let rest = text.get(from..).unwrap_or_default();
-        let may_begin = |first: &[u8]| {
-            first.first_chunk().is_none_or(|first| {
-                let (shift, hash) = self.hash(u64::from_le_bytes(*first));
-                let (word, bits) = self.place(hash);
-                let found = self.bits.get(word).copied().unwrap_or_default();
-                (found & bits == bits) & (shift != NO_TOKEN)
-            })
-        };
+        let may_begin =
+            |first: &[u8]| first.first_chunk().is_none_or(|first| self.may_begin(u64::from_le_bytes(*first)));
         let skipped = rest.windows(FIRST_BYTES).position(may_begin);
         from + skipped.unwrap_or_else(|| (rest.len() + 1).saturating_sub(FIRST_BYTES))
     }
 
     #[inline]
-    fn hash(&self, first: u64) -> (u8, u64) {
-        let shift = self.shifts.get(usize::from(first as u16)).copied().unwrap_or(NO_TOKEN);
-        (shift, (first << (shift & 63)).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    fn may_begin(&self, first: u64) -> bool {
+        let (shift, line, hash) = self.hash(first);
+        let Some(line) = self.lines.get(line) else { return true };
+        let (word, bits) = bits(hash);
+        let found = line.get(word).copied().unwrap_or_default();
+        (found & bits == bits) & (shift != NO_TOKEN)
     }
 
-    /// The word for a hash and its bits there.
     #[inline]
-    fn place(&self, hash: u64) -> (usize, u64) {
-        let further = hash.rotate_left(64 - self.down);
-        ((hash >> self.down) as usize, 1 << (further >> 58) | 1 << (further >> 52 & 63))
+    fn hash(&self, first: u64) -> (u8, usize, u64) {
+        let shift = self.shifts.get(usize::from(first as u16)).copied().unwrap_or(NO_TOKEN);
+        let first = first & u64::MAX >> (shift & 63);
+        let line = (first & 0xFF_FFFF).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        (shift, line as usize & (self.lines.len() - 1), first.wrapping_mul(0xD1B5_4A32_D192_ED03))
     }
 }
 
-/// 1 MB: more would not stay near the processor.
-const MAX_WORDS: usize = 1 << 17;
+/// A word of a line, and two bits of that.
+#[inline]
+fn bits(hash: u64) -> (usize, u64) {
+    ((hash >> 61) as usize, 1 << (hash >> 55 & 63) | 1 << (hash >> 49 & 63))
+}
+
+/// Words in a line.
+const LINE: usize = 8;
+/// 1 MB.
+const MAX_LINES: usize = 1 << 14;
 
 struct Builder<'b> {
     trie: Trie,
@@ -198,7 +278,7 @@ struct Open {
 }
 
 /// How many free cells are tried before a block is added.
-const TRIES: usize = 64;
+const TRIES: usize = 256;
 const BLOCK: u32 = 256;
 
 impl Builder<'_> {
@@ -222,7 +302,6 @@ impl Builder<'_> {
         }
         let Self { mut trie, .. } = self;
         trie.cells.shrink_to_fit();
-        trie.rests.shrink_to_fit();
         Some(trie)
     }
 
@@ -241,24 +320,25 @@ impl Builder<'_> {
 
     /// Notes what ends at a node. Gives the node back where tokens go on from it; None outside where that is too far.
     fn settle(&mut self, mut node: Open) -> Option<Option<Open>> {
-        let token = self.tokens.get(node.first)?;
-        let rest = token.get(node.depth..)?;
-        if node.last - node.first == 1 {
-            let start = u32::try_from(self.trie.rests.len()).ok().filter(|&start| start <= BASE)?;
-            let waste = node.depth - node.ended + rest.len() / BYTES_A_STEP;
-            self.trie.rests.extend_from_slice(&(node.first as u32).to_le_bytes());
-            self.trie.rests.extend_from_slice(&u32::try_from(rest.len()).ok()?.to_le_bytes());
-            self.trie.rests.extend_from_slice(rest);
-            self.set_base(node.node, start | LEAF);
+        let tokens = self.tokens.get(node.first..node.last)?;
+        let mut waste = node.depth - node.ended;
+        if tokens.len() <= MAX_IN_LEAF {
+            for (rest, token) in self.trie.rests.get_mut(node.first..node.last)?.iter_mut().zip(tokens) {
+                let bytes = token.get(node.depth..)?;
+                waste += bytes.len() / BYTES_A_STEP;
+                *rest = first_bytes(bytes) & MASKS[REST_BYTES] | (bytes.len().min(REST_BYTES + 1) as u64) << 56;
+            }
+            let first = u32::try_from(node.first).ok().filter(|first| first >> COUNT == 0)?;
+            self.set_base(node.node, first | (tokens.len() as u32 - 1) << COUNT | LEAF);
             return (waste <= MAX_WASTE).then_some(None);
         }
-        if rest.is_empty() {
+        if tokens.first().is_some_and(|token| token.len() == node.depth) {
             *self.trie.places.get_mut(node.node as usize)? = node.first as u32;
             self.set_base(node.node, ENDS);
             node.first += 1;
             node.ended = node.depth;
         }
-        (node.depth - node.ended <= MAX_WASTE).then_some(Some(node))
+        (waste <= MAX_WASTE).then_some(Some(node))
     }
 
     /// A base whose cells for all these bytes are free.
