@@ -36,14 +36,12 @@ pub struct AddedToken {
 /// Finds a set of added tokens.
 #[derive(Debug, Clone)]
 pub struct Matcher {
-    /// In the order in which the finder numbers the tokens.
-    rules: Vec<Rule>,
     finder: Finder,
     longest: Option<usize>,
 }
 
 /// What becomes of a match.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Rule {
     id: u32,
     single_word: bool,
@@ -54,8 +52,9 @@ struct Rule {
 #[derive(Debug, Clone)]
 enum Finder {
     Nothing,
-    Automaton(AhoCorasick),
-    Trie(Trie),
+    /// And what becomes of a match of each token.
+    Automaton(AhoCorasick, Vec<Rule>),
+    Trie(Trie<Rule>),
 }
 
 /// A place in the text that is an added token.
@@ -67,14 +66,14 @@ pub struct Found {
 }
 
 impl Finder {
-    /// The leftmost-longest token from `from` on: its number, and where it begins and ends.
+    /// The leftmost-longest token from `from` on: what becomes of it, and where it begins and ends.
     #[inline]
-    fn find(&self, text: &str, from: usize) -> Option<(usize, usize, usize)> {
+    fn find(&self, text: &str, from: usize) -> Option<(Rule, usize, usize)> {
         match self {
             Self::Nothing => None,
-            Self::Automaton(automaton) => {
+            Self::Automaton(automaton, rules) => {
                 let found = automaton.find(Input::new(text).range(from..))?;
-                Some((found.pattern().as_usize(), found.start(), found.end()))
+                Some((*rules.get(found.pattern().as_usize())?, found.start(), found.end()))
             }
             Self::Trie(trie) => trie.find(text.as_bytes(), from),
         }
@@ -94,15 +93,16 @@ impl Matcher {
         let longest = tokens.iter().map(|token| token.content.len()).max().unwrap_or(0);
         let longest = tokens.iter().all(is_plain).then_some(longest);
         let many = if tokens.len() > MAX_FEW { trie(tokens) } else { None };
-        let (finder, rules) = match many {
-            Some((trie, sorted)) => (Finder::Trie(trie), sorted.into_iter().map(Rule::of).collect()),
-            None => (automaton(tokens)?, tokens.iter().map(Rule::of).collect()),
+        let finder = match many {
+            Some(trie) => trie,
+            None if tokens.is_empty() => Finder::Nothing,
+            None => automaton(tokens)?,
         };
-        Ok(Self { rules, finder, longest })
+        Ok(Self { finder, longest })
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        matches!(self.finder, Finder::Nothing)
     }
 
     /// The bytes of the longest token; None where a match depends on what stands beside it.
@@ -125,10 +125,11 @@ impl Matcher {
         let (mut free_from, mut from) = (0, 0);
         let next = move || {
             loop {
-                let (number, start, end) = self.finder.find(text, from)?;
+                let (rule, start, end) = self.finder.find(text, from)?;
                 from = end;
-                let Some(rule) = self.rules.get(number).filter(|rule| is_allowed(rule.id)) else { continue };
-                if let Some((start, end)) = rule.extent(text, start, end, free_from) {
+                if is_allowed(rule.id)
+                    && let Some((start, end)) = rule.extent(text, start, end, free_from)
+                {
                     free_from = end;
                     return Some(Found { id: rule.id, start, end });
                 }
@@ -158,25 +159,24 @@ impl Rule {
     }
 }
 
-/// The trie of these tokens and they in its order, where there is one.
-fn trie(tokens: &[AddedToken]) -> Option<(Trie, Vec<&AddedToken>)> {
+/// None where there is no trie of these tokens.
+fn trie(tokens: &[AddedToken]) -> Option<Finder> {
     let mut sorted: Vec<_> = tokens.iter().collect();
     sorted.sort_by(|one, other| one.content.cmp(&other.content));
     sorted.dedup_by(|next, first| next.content == first.content);
     let contents: Vec<_> = sorted.iter().map(|token| token.content.as_bytes()).collect();
-    Some((Trie::new(&contents)?, sorted))
+    let rules: Vec<_> = sorted.into_iter().map(Rule::of).collect();
+    Trie::new(&contents, &rules).map(Finder::Trie)
 }
 
 fn automaton(tokens: &[AddedToken]) -> Result<Finder> {
-    if tokens.is_empty() {
-        return Ok(Finder::Nothing);
-    }
     let num_bytes: usize = tokens.iter().map(|token| token.content.len()).sum();
     let built = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
         .kind((num_bytes > FULL_BYTES).then_some(AhoCorasickKind::ContiguousNFA))
         .build(tokens.iter().map(|token| token.content.as_bytes()));
-    built.map(Finder::Automaton).map_err(|error| Error::Spec(format!("added tokens: {error}")))
+    let automaton = built.map_err(|error| Error::Spec(format!("added tokens: {error}")))?;
+    Ok(Finder::Automaton(automaton, tokens.iter().map(Rule::of).collect()))
 }
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ mod tests {
     fn all(finder: &Finder, text: &str) -> Vec<(usize, usize, usize)> {
         let mut from = 0;
         let next = || finder.find(text, from).inspect(|&(_, _, end)| from = end);
-        std::iter::from_fn(next).collect()
+        std::iter::from_fn(next).map(|(rule, start, end)| (rule.id as usize, start, end)).collect()
     }
 
     #[test]
@@ -275,8 +275,7 @@ mod tests {
                 .collect();
             let tokens: Vec<_> = contents.iter().zip(0..).map(|(content, id)| token(content, id)).collect();
             let automaton = automaton(&tokens).expect("no token is empty");
-            let (trie, sorted) = trie(&tokens).expect("all are short");
-            let trie = Finder::Trie(trie);
+            let trie = trie(&tokens).expect("all are short");
             for length in [0, 1, 7, 8, 9, 40, 300] {
                 let mut text = dice.text(letters, length);
                 if dice.roll(2) == 0 {
@@ -284,9 +283,7 @@ mod tests {
                 }
                 let expected = plain(&tokens, &text);
                 assert_eq!(all(&automaton, &text), expected, "{contents:?} {text:?}");
-                let of_trie = all(&trie, &text).into_iter();
-                let by_id = of_trie.map(|(place, start, end)| (sorted[place].id as usize, start, end));
-                assert_eq!(by_id.collect::<Vec<_>>(), expected, "{contents:?} {text:?}");
+                assert_eq!(all(&trie, &text), expected, "{contents:?} {text:?}");
             }
         }
     }

@@ -34,15 +34,13 @@ const MAX_IN_LEAF: usize = 1 << (30 - COUNT);
 const REST_BYTES: usize = 7;
 
 #[derive(Debug, Clone)]
-pub(super) struct Trie {
+pub(super) struct Trie<V> {
     filter: Filter,
     /// The child of a node by a byte stands at `base ^ byte`, and knows its parent.
     cells: Vec<Cell>,
-    /// By cell: the token that ends there.
-    places: Vec<u32>,
-    /// What is left of each token in its leaf: the first bytes, and in the top byte their number, one more where others
-    /// follow.
-    rests: Vec<u64>,
+    /// By cell: the value of the token that ends there.
+    values: Vec<V>,
+    rests: Vec<Rest<V>>,
     /// The tokens end to end, and where they end.
     data: Vec<u8>,
     ends: Vec<usize>,
@@ -55,10 +53,18 @@ struct Cell {
     base: u32,
 }
 
-impl Trie {
-    /// The trie of `tokens`, which are sorted, not empty and no two equal. None where a walk could be long for nothing, or
+/// What is left of a token in its leaf: the first bytes, and in the top byte their number, one more where others follow.
+#[derive(Debug, Clone, Copy)]
+struct Rest<V> {
+    bytes: u64,
+    /// Of the token, and beside the bytes: a place further off would cost as much as all the rest.
+    value: V,
+}
+
+impl<V: Copy + Default> Trie<V> {
+    /// The trie of `tokens`, which are sorted, not empty and no two equal, and of a value for each. None where a walk could be long for nothing, or
     /// they are too many.
-    pub fn new(tokens: &[&[u8]]) -> Option<Self> {
+    pub fn new(tokens: &[&[u8]], values: &[V]) -> Option<Self> {
         let ends = tokens.iter().scan(0, |end, token| {
             *end += token.len();
             Some(*end)
@@ -66,28 +72,28 @@ impl Trie {
         let trie = Self {
             filter: Filter::new(tokens),
             cells: Vec::new(),
-            places: Vec::new(),
-            rests: vec![0; tokens.len()],
+            values: Vec::new(),
+            rests: values.iter().map(|&value| Rest { bytes: 0, value }).collect(),
             data: tokens.concat(),
             ends: ends.collect(),
         };
         Builder { trie, tokens, before: Vec::new(), free: FREE }.build()
     }
 
-    /// The longest token that `text` has at the first place from `from` on where it has any: the token's place in the
-    /// sorted list, and where it begins and ends.
-    pub fn find(&self, text: &[u8], mut from: usize) -> Option<(usize, usize, usize)> {
+    /// The longest token that `text` has at the first place from `from` on where it has any: its value, and where it
+    /// begins and ends.
+    pub fn find(&self, text: &[u8], mut from: usize) -> Option<(V, usize, usize)> {
         loop {
             from = self.filter.next(text, from);
-            if let Some((place, length)) = self.longest(text.get(from..).filter(|rest| !rest.is_empty())?) {
-                return Some((place as usize, from, from + length));
+            if let Some((value, length)) = self.longest(text.get(from..).filter(|rest| !rest.is_empty())?) {
+                return Some((value, from, from + length));
             }
             from += 1;
         }
     }
 
     /// The longest token that `text` begins with, and its length.
-    fn longest(&self, text: &[u8]) -> Option<(u32, usize)> {
+    fn longest(&self, text: &[u8]) -> Option<(V, usize)> {
         let mut node = ROOT;
         let mut base = self.cells.first()?.base;
         let mut last = None;
@@ -96,8 +102,8 @@ impl Trie {
             let Some(cell) = self.cells.get(child as usize).filter(|cell| cell.parent == node) else { break };
             if cell.base & (ENDS | LEAF) != 0 {
                 if cell.base & LEAF != 0 {
-                    if let Some((place, length)) = self.in_leaf(cell.base, depth + 1, text.get(depth + 1..)?) {
-                        return Some((place, depth + 1 + length));
+                    if let Some((value, length)) = self.in_leaf(cell.base, depth + 1, text.get(depth + 1..)?) {
+                        return Some((value, depth + 1 + length));
                     }
                     break;
                 }
@@ -106,33 +112,33 @@ impl Trie {
             (node, base) = (child, cell.base);
         }
         let (node, length) = last?;
-        Some((*self.places.get(node as usize)?, length))
+        Some((*self.values.get(node as usize)?, length))
     }
 
     /// The longest token of a leaf whose rest `text` begins with, and the length of that.
     #[inline]
-    fn in_leaf(&self, base: u32, depth: usize, text: &[u8]) -> Option<(u32, usize)> {
+    fn in_leaf(&self, base: u32, depth: usize, text: &[u8]) -> Option<(V, usize)> {
         let first = base & ((1 << COUNT) - 1);
         let count = (base & BASE) >> COUNT;
         let rests = self.rests.get(first as usize..=(first + count) as usize)?;
         let start = first_bytes(text);
         let mut matching = 0u32;
         for (at, rest) in rests.iter().enumerate() {
-            let differs = (start ^ rest) & MASKS.get((rest >> 56) as usize).copied().unwrap_or_default();
+            let differs = (start ^ rest.bytes) & MASKS.get((rest.bytes >> 56) as usize).copied().unwrap_or_default();
             matching |= u32::from(differs == 0) << at;
         }
         // Of those that match the last one is the longest: each begins with the one before.
         while matching != 0 {
             let at = matching.ilog2();
             matching ^= 1 << at;
-            let place = first + at;
-            let length = (rests.get(at as usize)? >> 56) as usize;
+            let rest = rests.get(at as usize)?;
+            let length = (rest.bytes >> 56) as usize;
             if length <= REST_BYTES {
                 if length <= text.len() {
-                    return Some((place, length));
+                    return Some((rest.value, length));
                 }
-            } else if let Some(length) = self.long_rest(place, depth, text) {
-                return Some((place, length));
+            } else if let Some(length) = self.long_rest(first + at, depth, text) {
+                return Some((rest.value, length));
             }
         }
         None
@@ -258,8 +264,8 @@ const LINE: usize = 8;
 /// 1 MB.
 const MAX_LINES: usize = 1 << 14;
 
-struct Builder<'b> {
-    trie: Trie,
+struct Builder<'b, V> {
+    trie: Trie<V>,
     tokens: &'b [&'b [u8]],
     /// The free cells are a ring: `base` is the next one, and this the one before.
     before: Vec<u32>,
@@ -281,8 +287,8 @@ struct Open {
 const TRIES: usize = 256;
 const BLOCK: u32 = 256;
 
-impl Builder<'_> {
-    fn build(mut self) -> Option<Trie> {
+impl<V: Copy + Default> Builder<'_, V> {
+    fn build(mut self) -> Option<Trie<V>> {
         self.add_block()?;
         self.take(ROOT, NONE);
         let mut open = vec![Open { node: ROOT, first: 0, last: self.tokens.len(), depth: 0, ended: 0 }];
@@ -302,6 +308,7 @@ impl Builder<'_> {
         }
         let Self { mut trie, .. } = self;
         trie.cells.shrink_to_fit();
+        trie.values.shrink_to_fit();
         Some(trie)
     }
 
@@ -326,14 +333,14 @@ impl Builder<'_> {
             for (rest, token) in self.trie.rests.get_mut(node.first..node.last)?.iter_mut().zip(tokens) {
                 let bytes = token.get(node.depth..)?;
                 waste += bytes.len() / BYTES_A_STEP;
-                *rest = first_bytes(bytes) & MASKS[REST_BYTES] | (bytes.len().min(REST_BYTES + 1) as u64) << 56;
+                rest.bytes = first_bytes(bytes) & MASKS[REST_BYTES] | (bytes.len().min(REST_BYTES + 1) as u64) << 56;
             }
             let first = u32::try_from(node.first).ok().filter(|first| first >> COUNT == 0)?;
             self.set_base(node.node, first | (tokens.len() as u32 - 1) << COUNT | LEAF);
             return (waste <= MAX_WASTE).then_some(None);
         }
         if tokens.first().is_some_and(|token| token.len() == node.depth) {
-            *self.trie.places.get_mut(node.node as usize)? = node.first as u32;
+            *self.trie.values.get_mut(node.node as usize)? = self.trie.rests.get(node.first)?.value;
             self.set_base(node.node, ENDS);
             node.first += 1;
             node.ended = node.depth;
@@ -369,7 +376,7 @@ impl Builder<'_> {
                 None => (cell, cell),
             };
             self.trie.cells.push(Cell { parent: FREE, base: next });
-            self.trie.places.push(0);
+            self.trie.values.push(V::default());
             self.before.push(before);
             self.link(before, cell);
             self.link(cell, next);
