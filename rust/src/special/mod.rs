@@ -33,6 +33,13 @@ pub struct AddedToken {
     pub rstrip: bool,
 }
 
+impl AddedToken {
+    /// A special token that is found as it stands.
+    pub fn special(content: String, id: u32) -> Self {
+        Self { content, id, special: true, normalized: false, single_word: false, lstrip: false, rstrip: false }
+    }
+}
+
 /// Finds a set of added tokens.
 #[derive(Debug, Clone)]
 pub struct Matcher {
@@ -184,15 +191,7 @@ mod tests {
     use super::*;
 
     fn token(content: &str, id: u32) -> AddedToken {
-        AddedToken {
-            content: content.into(),
-            id,
-            special: true,
-            normalized: false,
-            single_word: false,
-            lstrip: false,
-            rstrip: false,
-        }
+        AddedToken::special(content.into(), id)
     }
 
     fn found(tokens: Vec<AddedToken>, text: &str) -> Vec<(u32, usize, usize)> {
