@@ -124,7 +124,7 @@ impl<V: Copy + Default> Trie<V> {
         let start = first_bytes(text);
         let mut matching = 0u32;
         for (at, rest) in rests.iter().enumerate() {
-            let differs = (start ^ rest.bytes) & MASKS.get((rest.bytes >> 56) as usize).copied().unwrap_or_default();
+            let differs = (start ^ rest.bytes) & counting(rest.bytes);
             matching |= u32::from(differs == 0) << at;
         }
         // Of those that match the last one is the longest: each begins with the one before.
@@ -153,17 +153,11 @@ impl<V: Copy + Default> Trie<V> {
     }
 }
 
-/// The bytes of a rest that count, by its top byte.
-static MASKS: [u64; REST_BYTES + 2] = {
-    let mut masks = [0; REST_BYTES + 2];
-    let mut length = 1;
-    while length <= REST_BYTES {
-        masks[length] = masks[length - 1] << 8 | 0xFF;
-        length += 1;
-    }
-    masks[length] = masks[length - 1];
-    masks
-};
+/// The bytes of a rest that count.
+#[inline]
+fn counting(rest: u64) -> u64 {
+    (1 << (8 * (rest >> 56).min(REST_BYTES as u64))) - 1
+}
 
 /// The first eight bytes, or as many as there are.
 #[inline]
@@ -333,7 +327,8 @@ impl<V: Copy + Default> Builder<'_, V> {
             for (rest, token) in self.trie.rests.get_mut(node.first..node.last)?.iter_mut().zip(tokens) {
                 let bytes = token.get(node.depth..)?;
                 waste += bytes.len() / BYTES_A_STEP;
-                rest.bytes = first_bytes(bytes) & MASKS[REST_BYTES] | (bytes.len().min(REST_BYTES + 1) as u64) << 56;
+                let length = (bytes.len().min(REST_BYTES + 1) as u64) << 56;
+                rest.bytes = first_bytes(bytes) & counting(length) | length;
             }
             let first = u32::try_from(node.first).ok().filter(|first| first >> COUNT == 0)?;
             self.set_base(node.node, first | (tokens.len() as u32 - 1) << COUNT | LEAF);
