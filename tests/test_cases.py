@@ -298,7 +298,9 @@ def test_odd_names_and_patterns_survive_saving(tmp_path, path, name):
     assert again.fingerprint() == tok.fingerprint()
 
 
-@pytest.mark.xfail(strict=True, reason="rust/src/special/mod.rs: a match that the token before has taken is given again")
+@pytest.mark.xfail(
+    strict=True, reason="rust/src/special/mod.rs: a match that the token before has taken is given again"
+)
 def test_white_space_that_a_token_took_is_not_given_to_the_next():
     strips = AddedToken(content="the", id=300, special=False, rstrip=True)
     tok = of_tokens(added=[strips, AddedToken(content="\n", id=301, special=False)])
