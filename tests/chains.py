@@ -10,6 +10,7 @@ from tokenizers import Tokenizer as Original
 
 from merganser import _core
 from merganser.formats import dialects
+from merganser.spec import AddedToken
 
 CHARACTERS = [
     *"abcdeABCDE  \t\n\r'.,!?-_=+$^`~<>|019²½٣éèñüßſİıIÅǅﬁﬃ™ŉ日本語々カーひ㈱①ﷺ가각Ωάὰσςа‘«」",
@@ -245,7 +246,6 @@ def chain(tokenizer: dict, token_to_id=None) -> _core.Chain:
     for token in tokens:
         end += len(token.encode())
         ends.append(end)
-    names = ("special", "normalized", "single_word", "lstrip", "rstrip")
     added = tokenizer.get("added_tokens", [])
     token_to_id = token_to_id or {token["content"]: token["id"] for token in added}.get
     return _core.Chain(
@@ -256,7 +256,7 @@ def chain(tokenizer: dict, token_to_id=None) -> _core.Chain:
         ids=array("I", range(len(tokens))).tobytes(),
         scores=b"" if isinstance(vocab, dict) else array("d", [score for _, score in vocab]).tobytes(),
         merges=array("I", [vocab[token] for merge in merges for token in merge]).tobytes(),
-        added=[(token["content"], token_to_id(token["content"]), *(token[name] for name in names)) for token in added],
+        added=[AddedToken(**token | {"id": token_to_id(token["content"])}) for token in added],
     )
 
 

@@ -63,7 +63,7 @@ MAY_USE = {
         "vocabulary",
         "wordpiece",
     },
-    "tokenizer": {"error", "pieces", "bpe", "decode", "idle", "pulse", "special", "vocabulary"},
+    "tokenizer": {"error", "pieces", "bpe", "decode", "idle", "packed", "pulse", "special", "vocabulary"},
     "python": {"error", "pieces", "bpe", "decode", "special", "vocabulary", "count", "split", "normalize", "tokenizer"}
     | {"chain", "idle", "models", "pool", "utf8", "wordpiece"},
 }

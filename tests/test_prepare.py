@@ -428,6 +428,18 @@ def test_adding_tokens_leaves_the_tokenizer_as_it_was(bert):
         bert.add_tokens([""])
 
 
+def test_hundreds_of_plain_words_are_found_as_tokenizers_finds_them(tmp_path):
+    rng = random.Random(3)
+    for letters, flags in (("ab", {}), ("abé ", {"normalized": False}), ("ab日本_ ", {"single_word": True})):
+        words = sorted({"".join(rng.choices(letters, k=rng.randint(1, 9))) for _ in range(500)})
+        theirs = byte_level(add_prefix_space=False)
+        ours = saved(theirs, tmp_path / "tokenizer.json").add_tokens(words, **flags)
+        theirs.add_tokens([tokenizers.AddedToken(word, **({"normalized": True} | flags)) for word in words])
+        for size in range(60):
+            text = "".join(rng.choices(letters + " xy", k=size))
+            assert ours.encode(text) == theirs.encode(text, add_special_tokens=False).ids
+
+
 def test_half_a_million_added_tokens_load_in_seconds(gpt2, tmp_path):
     gpt2.save(tmp_path / "gpt2.json")
     root = json.loads((tmp_path / "gpt2.json").read_text())

@@ -1,8 +1,10 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from merganser.spec import AddedToken
 
 __version__: str
 
@@ -23,7 +25,7 @@ class Engine:
         ignore_merges: bool,
         normalizers: list[str],
         splits: list[tuple[str, str]],
-        added: list[tuple[str, int, bool, bool, bool, bool, bool]],
+        added: Sequence[AddedToken],
     ) -> Engine: ...
     def allow(self, names: list[str] | None) -> Allowed: ...
     def encode(
@@ -70,7 +72,7 @@ class Chain:
         ids: bytes,
         scores: bytes,
         merges: bytes,
-        added: list[tuple[str, int, bool, bool, bool, bool, bool]],
+        added: Sequence[AddedToken],
     ) -> Chain: ...
     def allow(self, names: list[str] | None) -> Allowed: ...
     def encode(

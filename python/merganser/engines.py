@@ -13,7 +13,6 @@ from merganser.errors import FormatError
 from merganser.spec import MAX_ID, AddedToken, ByteLevel, CharacterPairModel, Pipeline, Spec, Split, UnigramModel
 
 Engine: TypeAlias = "_core.Engine | _core.Chain"
-AddedTokenFields: TypeAlias = tuple[str, int, bool, bool, bool, bool, bool]
 
 # Steps that leave all of a text in place.
 _LOSSLESS = frozenset(["ByteLevel", "Digits", "FixedLength"])
@@ -26,9 +25,8 @@ def engine_of(spec: Spec) -> Engine:
     Raises `FormatError` where the Spec says what no engine can do.
     """
     _check_added(spec.added_tokens)
-    added = _fields(spec.added_tokens)
     if spec.pipeline is not None:
-        return _chain(spec, spec.pipeline, added)
+        return _chain(spec, spec.pipeline)
     model = spec.byte_pairs
     return _core.Engine(
         data=model.vocabulary.data,
@@ -40,7 +38,7 @@ def engine_of(spec: Spec) -> Engine:
         ignore_merges=model.ignore_merges,
         normalizers=[normalizer.form for normalizer in spec.normalizers],
         splits=engine_splits(spec.splits),
-        added=added,
+        added=spec.added_tokens,
     )
 
 
@@ -71,7 +69,7 @@ def chain_of(spec: Spec) -> _core.Chain:
         ids=model.vocabulary.ids,
         scores=b"",
         merges=model.merges,
-        added=_fields(spec.added_tokens),
+        added=spec.added_tokens,
     )
 
 
@@ -112,7 +110,7 @@ def _component(step: Split | ByteLevel) -> dict[str, object]:
     return {"type": "Split", "pattern": {"Regex": _rust_pattern(step)}, "behavior": behavior, "invert": is_dropped}
 
 
-def _chain(spec: Spec, pipeline: Pipeline, added: list[AddedTokenFields]) -> _core.Chain:
+def _chain(spec: Spec, pipeline: Pipeline) -> _core.Chain:
     from merganser.formats import huggingface
 
     model = spec.model
@@ -124,23 +122,8 @@ def _chain(spec: Spec, pipeline: Pipeline, added: list[AddedTokenFields]) -> _co
         ids=model.vocabulary.ids,
         scores=model.scores if isinstance(model, UnigramModel) else b"",
         merges=model.merges if isinstance(model, CharacterPairModel) else b"",
-        added=added,
+        added=spec.added_tokens,
     )
-
-
-def _fields(added: Iterable[AddedToken]) -> list[AddedTokenFields]:
-    return [
-        (
-            token.content,
-            token.id,
-            token.special,
-            token.normalized,
-            token.single_word,
-            token.lstrip,
-            token.rstrip,
-        )
-        for token in added
-    ]
 
 
 def named_split(split: str | Split | None) -> Split | None:
@@ -205,7 +188,7 @@ def _check_added(added: Iterable[AddedToken]) -> None:
     for token in added:
         if not 0 <= token.id <= MAX_ID:
             raise FormatError(f"added token {token.content!r}: expected an id from 0 to {MAX_ID}, found {token.id}")
-        if _SURROGATE.search(token.content):
+        if not token.content.isascii() and _SURROGATE.search(token.content):
             message = f"added token {token.id}: expected text without lone surrogates, found {token.content!r}"
             raise FormatError(message)
 

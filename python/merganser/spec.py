@@ -217,7 +217,7 @@ class Normalizer:
     form: Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AddedToken:
     """A string that has an id of its own, matched in the text before the model sees it.
 

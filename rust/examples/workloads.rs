@@ -5,14 +5,14 @@
 
 use std::hint::black_box;
 
-use merganser::bpe::encode::{Bpe, Scratch};
+use merganser::bpe::encode::Bpe;
 use merganser::bpe::train::{TieBreak, TrainOptions, train};
 use merganser::count::{PieceCounts, Position, add_document};
 use merganser::decode::UnknownIds;
 use merganser::error::Result;
 use merganser::pieces::{Added, Pipeline, Step};
 use merganser::split::{Machine, Splitter, Unmatched, patterns};
-use merganser::tokenizer::Tokenizer;
+use merganser::tokenizer::{Scratch, Tokenizer};
 use merganser::vocabulary::Vocabulary;
 
 const TOKENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../python/merganser/vocabularies/cl100k_base.tokens");

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! encode:   text ─▶ runs and added tokens ─▶ normalized ─▶ pieces ─▶ ids
-//!                         special.rs         normalize.rs   split/    bpe/encode.rs
+//!                         special/           normalize.rs   split/    bpe/encode.rs
 //!                   └────────────── pieces.rs ───────────────────┘
 //! decode:   ids ─▶ bytes                        decode.rs
 //! chain:    a tokenizer.json as it is written    chain/, models/, wordpiece/

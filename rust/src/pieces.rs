@@ -54,6 +54,13 @@ pub enum Part<'t> {
     },
 }
 
+/// What the pipeline cuts a text into before it splits.
+#[derive(Debug)]
+pub enum Cut<'t> {
+    Added { id: u32, start: usize, end: usize },
+    Run(Run<'t>),
+}
+
 impl Part<'_> {
     /// The bytes it covers.
     pub fn length(&self) -> usize {
@@ -160,7 +167,7 @@ impl Pipeline {
         for token in &mut normalized {
             token.content = self.normalize(&token.content).into_owned();
         }
-        Ok(Added { original: Matcher::new(original)?, normalized: Matcher::new(normalized)? })
+        Ok(Added { original: Matcher::new(&original)?, normalized: Matcher::new(&normalized)? })
     }
 
     /// `text` in parts of about `size` bytes, with where they begin: their pieces and added tokens are those of the whole.
@@ -209,10 +216,18 @@ impl Pipeline {
 
     /// Calls `sink` for every added token and every piece of `text`, in order.
     pub fn for_each(&self, text: &str, added: &Added, sink: &mut impl FnMut(Part<'_>) -> Result<()>) -> Result<()> {
+        self.for_each_run(text, added, &mut |cut| match cut {
+            Cut::Added { id, start, end } => sink(Part::Added { id, start, end }),
+            Cut::Run(run) => self.split(run, &mut |run, pieces| sink(Part::Pieces { run, pieces })),
+        })
+    }
+
+    /// Calls `sink` for every added token and every run between them, in order.
+    pub fn for_each_run(&self, text: &str, added: &Added, sink: &mut impl FnMut(Cut<'_>) -> Result<()>) -> Result<()> {
         let mut end = 0;
         for found in added.original.find(text) {
             self.gap(text, end, found.start, added, sink)?;
-            sink(Part::Added { id: found.id, start: found.start, end: found.end })?;
+            sink(Cut::Added { id: found.id, start: found.start, end: found.end })?;
             end = found.end;
         }
         self.gap(text, end, text.len(), added, sink)
@@ -225,12 +240,12 @@ impl Pipeline {
         start: usize,
         end: usize,
         added: &Added,
-        sink: &mut impl FnMut(Part<'_>) -> Result<()>,
+        sink: &mut impl FnMut(Cut<'_>) -> Result<()>,
     ) -> Result<()> {
         let Some(original) = text.get(start..end).filter(|gap| !gap.is_empty()) else { return Ok(()) };
         let whole = Run { original, original_start: start, text: self.normalize(original), added_prefix: 0 };
         if added.normalized.is_empty() {
-            return self.run(whole, sink);
+            return sink(Cut::Run(whole));
         }
         let mut origin = None;
         let mut done = 0;
@@ -238,11 +253,11 @@ impl Pipeline {
             let origin = origin.get_or_insert_with(|| whole.origin(self));
             self.part_of(&whole, origin, done, found.start, sink)?;
             let (start, end) = origin.range(found.start, found.end);
-            sink(Part::Added { id: found.id, start, end })?;
+            sink(Cut::Added { id: found.id, start, end })?;
             done = found.end;
         }
         match origin {
-            None => self.run(whole, sink),
+            None => sink(Cut::Run(whole)),
             Some(origin) => self.part_of(&whole, &origin, done, whole.text.len(), sink),
         }
     }
@@ -253,23 +268,24 @@ impl Pipeline {
         origin: &Origin,
         start: usize,
         end: usize,
-        sink: &mut impl FnMut(Part<'_>) -> Result<()>,
+        sink: &mut impl FnMut(Cut<'_>) -> Result<()>,
     ) -> Result<()> {
         let Some(text) = whole.text.get(start..end).filter(|part| !part.is_empty()) else { return Ok(()) };
         let (from, to) = origin.range(start, end);
         let (offset, last) = (from - whole.original_start, to - whole.original_start);
         let original = whole.original.get(offset..last).unwrap_or_default();
         let text = if whole.is_whole_original() { Cow::Borrowed(text) } else { Cow::Owned(text.to_owned()) };
-        self.run(Run { original, original_start: from, text, added_prefix: 0 }, sink)
+        sink(Cut::Run(Run { original, original_start: from, text, added_prefix: 0 }))
     }
 
-    fn run(&self, mut run: Run<'_>, sink: &mut impl FnMut(Part<'_>) -> Result<()>) -> Result<()> {
+    /// Calls `sink` with the pieces of a run, some at a time.
+    pub fn split(&self, mut run: Run<'_>, sink: &mut impl FnMut(&Run<'_>, &[Span]) -> Result<()>) -> Result<()> {
         if self.prefix_space && !run.text.starts_with(' ') {
             run.text = Cow::Owned(format!(" {}", run.text));
             run.added_prefix = 1;
         }
         let run = &run;
-        let mut sink = |pieces: &[Span]| sink(Part::Pieces { run, pieces });
+        let mut sink = |pieces: &[Span]| sink(run, pieces);
         let done = match &self.splitter {
             Some(splitter) => splitter.for_each_batch(&run.text, &mut sink),
             None if run.text.is_empty() => Ok(()),

@@ -1,10 +1,12 @@
 //! The whole of encoding: text → pieces → ids, with spans where they are asked for.
 
-use crate::bpe::encode::{Bpe, Scratch};
+use crate::bpe::cache::WordTable;
+use crate::bpe::encode::{self, Bpe};
 use crate::decode::Decoder;
 use crate::error::Result;
 use crate::idle::Idle;
-use crate::pieces::{Added, Origin, Part, Pipeline};
+use crate::packed::{hash, key};
+use crate::pieces::{Added, Cut, Origin, Part, Pipeline};
 use crate::pulse::Pulse;
 use crate::special::AddedToken;
 
@@ -15,6 +17,16 @@ pub struct Tokenizer {
     model: Bpe,
     added: Vec<AddedToken>,
     decoder: Decoder,
+}
+
+/// Buffers that outlive a call, and what it has found before.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pieces: encode::Scratch,
+    /// The ids of short runs: where added tokens stand close, the same few are between them.
+    runs: WordTable,
+    /// Room for the ids of a call.
+    pub ids: Vec<u32>,
 }
 
 /// A token and the bytes of the original text it covers; not always whole characters.
@@ -77,13 +89,33 @@ impl Tokenizer {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
         let mut pulse = Pulse::new(go_on);
-        self.pipeline.for_each(text, added, &mut |part| {
-            pulse.beat(part.length())?;
-            match part {
-                Part::Added { id, .. } => ids.push(id),
-                Part::Pieces { run, pieces } => {
-                    self.model.encode_pieces_into(run.text(), pieces, scratch, ids, &mut pulse)?;
+        let Scratch { pieces: scratch, runs, .. } = scratch;
+        self.pipeline.for_each_run(text, added, &mut |cut| {
+            let run = match cut {
+                Cut::Added { id, start, end } => {
+                    ids.push(id);
+                    return pulse.beat(end - start);
                 }
+                Cut::Run(run) => run,
+            };
+            let length = run.text().len();
+            // A key is taken where the run stands, so that it is one load. A whole text is no run between tokens.
+            let key = match run.is_whole_original() {
+                _ if length == text.len() => 0,
+                true => key(text.as_bytes(), run.offset(0) as usize, run.offset(length) as usize),
+                false => key(run.text().as_bytes(), 0, length),
+            };
+            if key != 0 && runs.append(key, hash(key), ids) {
+                return pulse.beat(length);
+            }
+            let before = ids.len();
+            self.pipeline.split(run, &mut |run, pieces| {
+                let end_of = pieces.last().map_or(0, |piece| piece.end);
+                pulse.beat(end_of - pieces.first().map_or(0, |piece| piece.start))?;
+                self.model.encode_pieces_into(run.text(), pieces, scratch, ids, &mut pulse)
+            })?;
+            if key != 0 {
+                runs.insert(key, hash(key), ids.get(before..).unwrap_or_default());
             }
             Ok(())
         })
@@ -97,7 +129,7 @@ impl Tokenizer {
         ids: &mut Vec<u32>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
-        self.model.encode_into(piece, scratch, ids, &mut Pulse::new(go_on))
+        self.model.encode_into(piece, &mut scratch.pieces, ids, &mut Pulse::new(go_on))
     }
 
     /// The tokens of `text`, each with the bytes it covers. `go_on` is asked now and then.
@@ -124,7 +156,7 @@ impl Tokenizer {
                 for piece in pieces {
                     ids.clear();
                     let bytes = run.text().as_bytes().get(piece.start..piece.end).unwrap_or_default();
-                    self.model.encode_into(bytes, scratch, &mut ids, &mut pulse)?;
+                    self.model.encode_into(bytes, &mut scratch.pieces, &mut ids, &mut pulse)?;
                     let mut at = piece.start;
                     for &id in &ids {
                         let end = at + self.model.vocabulary().token(id).map_or(0, <[u8]>::len);

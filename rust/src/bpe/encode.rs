@@ -34,8 +34,6 @@ pub struct Scratch {
     long: LongTable,
     merger: Merger,
     batch: Batch,
-    /// Room for the ids of a call.
-    pub ids: Vec<u32>,
 }
 
 impl Bpe {

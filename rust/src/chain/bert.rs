@@ -9,7 +9,6 @@ use super::{Chain, Components, Forbidden, Scratch, normalizers, pre_tokenizers};
 use crate::error::{Error, Result};
 use crate::models::Model;
 use crate::pulse::Pulse;
-use crate::special::AddedToken;
 use crate::unicode::is_punctuation;
 use crate::wordpiece::bert::{Bert, is_dropped};
 use crate::wordpiece::count::safe_parts;
@@ -126,7 +125,7 @@ impl Chain {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::TextTooLong { size: text.len() });
         }
-        let is_allowed = |token: &AddedToken| !forbidden.contains(token.id);
+        let is_allowed = |id: u32| !forbidden.contains(id);
         let Scratch { aligned, words, .. } = scratch;
         let mut between = |text: &str, ids: &mut Vec<u32>, go_on: &mut dyn FnMut() -> bool| {
             if self.normalized.is_empty() && fast.is_plain(text) {

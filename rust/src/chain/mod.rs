@@ -171,8 +171,8 @@ impl Chain {
             model,
             decoder,
             added,
-            original: Matcher::new(Vec::new())?,
-            normalized: Matcher::new(Vec::new())?,
+            original: Matcher::new(&[])?,
+            normalized: Matcher::new(&[])?,
             spelled: HashMap::default(),
             special: HashSet::default(),
             idle: Idle::default(),
@@ -204,8 +204,8 @@ impl Chain {
             }
             if token.normalized { normalized.push(token) } else { original.push(token) }
         }
-        self.original = Matcher::new(original)?;
-        self.normalized = Matcher::new(normalized)?;
+        self.original = Matcher::new(&original)?;
+        self.normalized = Matcher::new(&normalized)?;
         if self.added.iter().any(|token| token.special && self.may_be_given(&token.content)) {
             self.fast = None;
         }
@@ -268,7 +268,7 @@ impl Chain {
             return Err(Error::TextTooLong { size: text.len() });
         }
         pieces.start(tracks);
-        let is_allowed = |token: &AddedToken| !forbidden.contains(token.id);
+        let is_allowed = |id: u32| !forbidden.contains(id);
         let mut done = 0;
         for found in self.original.find_allowed(text, is_allowed) {
             self.cut_between(text, done..found.start, forbidden, (pieces, aligned), pulse)?;
@@ -294,7 +294,7 @@ impl Chain {
         let Some(between) = text.get(span).filter(|between| !between.is_empty()) else { return Ok(()) };
         aligned.start(between, start, pieces.tracks(), pulse);
         self.normalize(aligned, pulse)?;
-        let is_allowed = |token: &AddedToken| !forbidden.contains(token.id);
+        let is_allowed = |id: u32| !forbidden.contains(id);
         let size = aligned.text().len();
         let mut parts = Vec::new();
         let mut done = 0;

@@ -18,8 +18,17 @@ use crate::tokenizer::TokenSpan;
 /// Texts shorter than this are encoded without letting go of the interpreter lock: that costs more than they do.
 pub(super) const SHORT_BYTES: usize = 8 << 10;
 
-/// Content, id, special, normalized, single_word, lstrip, rstrip.
-pub(super) type AddedTokenFields = (String, u32, bool, bool, bool, bool, bool);
+/// An `AddedToken` of Python's.
+#[derive(FromPyObject)]
+pub(super) struct AddedTokenFields {
+    pub content: String,
+    pub id: u32,
+    pub special: bool,
+    pub normalized: bool,
+    pub single_word: bool,
+    pub lstrip: bool,
+    pub rstrip: bool,
+}
 
 /// The ids of a buffer or a sequence of integers.
 pub(super) fn ids_of(object: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds) -> PyResult<Vec<u32>> {
@@ -226,14 +235,9 @@ pub(super) fn steps(splits: &[(String, String)]) -> Result<Vec<Step>> {
 }
 
 pub(super) fn added_tokens(fields: Vec<AddedTokenFields>) -> Vec<AddedToken> {
-    let token = |(content, id, special, normalized, single_word, lstrip, rstrip)| AddedToken {
-        content,
-        id,
-        special,
-        normalized,
-        single_word,
-        lstrip,
-        rstrip,
+    let token = |fields: AddedTokenFields| {
+        let AddedTokenFields { content, id, special, normalized, single_word, lstrip, rstrip } = fields;
+        AddedToken { content, id, special, normalized, single_word, lstrip, rstrip }
     };
     fields.into_iter().map(token).collect()
 }

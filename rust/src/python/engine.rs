@@ -14,13 +14,13 @@ use super::errors::guarded;
 use super::parts::{Encoder, encode_parts, joined, lists};
 use super::text::{Text, texts_of};
 use super::threads::interruptible;
-use crate::bpe::encode::{Bpe, Scratch};
+use crate::bpe::encode::Bpe;
 use crate::chain::Forbidden;
 use crate::decode::UnknownIds;
 use crate::error::{Error, Result};
 use crate::idle::Idle;
 use crate::pieces::{Added, Pipeline};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Scratch, Tokenizer};
 use crate::vocabulary::Vocabulary;
 
 /// Room for so many ids is kept from one call to the next: memory that is new costs more than the ids in it.

@@ -7,13 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use super::PART_BYTES;
-use super::convert::{added_tokens, steps};
+use super::convert::steps;
 use super::errors::guarded;
 use super::text::texts_of;
 use super::threads::{POLL, Part, parts_of, share, threads};
 use crate::bpe::train::{TieBreak, TrainOptions, train};
 use crate::count::{self, PieceCounts, Position};
 use crate::pieces::{Added, Pipeline};
+use crate::special::AddedToken;
 
 /// Counts the pieces of documents and learns merges from them.
 #[pyclass]
@@ -32,8 +33,8 @@ impl PieceCounter {
     fn new(py: Python<'_>, splits: Vec<(String, String)>, special_tokens: Vec<String>) -> PyResult<Self> {
         guarded(py, || {
             let pipeline = Pipeline::new(Vec::new(), steps(&splits)?)?;
-            let special = special_tokens.into_iter().map(|content| (content, 0, true, false, false, false, false));
-            let special = pipeline.added(&added_tokens(special.collect()))?;
+            let special: Vec<_> = special_tokens.into_iter().map(|content| AddedToken::special(content, 0)).collect();
+            let special = pipeline.added(&special)?;
             Ok(Self { pipeline: Arc::new(pipeline), special: Arc::new(special), num_documents: 0, counts: Vec::new() })
         })
     }

@@ -34,16 +34,8 @@ impl WordCounter {
     fn new(py: Python<'_>, bert: (bool, bool, bool, bool), special_tokens: Vec<String>) -> PyResult<Self> {
         let (clean_text, handle_chinese_chars, strip_accents, lowercase) = bert;
         let bert = Bert { clean_text, handle_chinese_chars, strip_accents, lowercase };
-        let token = |content: &String| AddedToken {
-            content: content.clone(),
-            id: 0,
-            special: true,
-            normalized: false,
-            single_word: false,
-            lstrip: false,
-            rstrip: false,
-        };
-        let special = guarded(py, || Matcher::new(special_tokens.iter().map(token).collect()))?;
+        let token = |content: &String| AddedToken::special(content.clone(), 0);
+        let special = guarded(py, || Matcher::new(&special_tokens.iter().map(token).collect::<Vec<_>>()))?;
         Ok(Self { bert, special: Arc::new(special), special_tokens, num_documents: 0, counts: Vec::new() })
     }
 

@@ -115,12 +115,13 @@ def _plain_added_token(value: object) -> AddedToken | None:
     """The added token, if all is as it should be."""
     if not isinstance(value, dict) or len(cast("dict[str, object]", value)) != len(_MEMBERS):
         return None
-    id, content, *flags = map(cast("dict[str, object]", value).get, _MEMBERS)
+    id, content, special, normalized, single_word, lstrip, rstrip = map(cast("dict[str, object]", value).get, _MEMBERS)
     if type(id) is not int or not 0 <= id <= MAX_ID or not isinstance(content, str) or not content:
         return None
-    if set(map(type, flags)) != {bool}:
+    if not isinstance(special, bool) or not isinstance(normalized, bool) or not isinstance(single_word, bool):
         return None
-    special, normalized, single_word, lstrip, rstrip = cast("list[bool]", flags)
+    if not isinstance(lstrip, bool) or not isinstance(rstrip, bool):
+        return None
     return AddedToken(
         content=content,
         id=id,
