@@ -61,7 +61,10 @@ def main() -> int:
             "HF_HUB_OFFLINE": "1",
             "TOKENIZERS_PARALLELISM": "true",
             "RUST_BACKTRACE": "0",
+            # Modules are compiled before the medians are taken, as pip compiles those that it installs.
+            "PYTHONPYCACHEPREFIX": temporary,
         }
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         for encoding in options.encodings:
             vocabulary_files(encoding, folder)
         for kind, table in tables(options, scale, names, folder):

@@ -26,8 +26,6 @@ Text = str | bytes
 AllowSpecial = Collection[str] | Literal["all"]
 Errors = Literal["strict", "replace"]
 
-# Invalid bytes raise, lone surrogates become U+FFFD.
-_DEFAULT_POLICY = (False, True)
 # More threads never help, and the system may refuse to start them.
 _MAX_THREADS = 1024
 
@@ -140,10 +138,13 @@ class Tokenizer:
 
         Raises `TextError` for text that cannot be encoded, naming the place.
         """
-        # Checked here, without a call, where all is as it mostly is: a short text costs little more than a call.
-        policy = _DEFAULT_POLICY if errors == "strict" and surrogates == "replace" else _replace(errors, surrogates)
-        threads = 1 if num_threads == 1 else checked_threads(num_threads)
-        ids = self._engine.encode(text, self._allow(allow_special) if allow_special else self._default, policy, threads)
+        if not (
+            allow_special or add_special_tokens or num_threads != 1 or errors != "strict" or surrogates != "replace"
+        ):
+            # As it mostly is: a short text costs little more than this call.
+            return self._engine.encode(text, self._default)
+        policy, threads = _replace(errors, surrogates), checked_threads(num_threads)
+        ids = self._engine.encode(text, self._allow(allow_special), policy, threads)
         return self._around(ids) if add_special_tokens else ids
 
     def encode_array(
@@ -225,8 +226,9 @@ class Tokenizer:
         >>> load("gpt2").count("hello world")
         2
         """
-        policy = _DEFAULT_POLICY if errors == "strict" and surrogates == "replace" else _replace(errors, surrogates)
-        return self._engine.count(text, self._allow(allow_special) if allow_special else self._default, policy)
+        if not (allow_special or errors != "strict" or surrogates != "replace"):
+            return self._engine.count(text, self._default)
+        return self._engine.count(text, self._allow(allow_special), _replace(errors, surrogates))
 
     def tokens(
         self,

@@ -86,7 +86,7 @@ impl Chain {
         })
     }
 
-    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
+    #[pyo3(signature = (text, allowed, replace=(false, true), num_threads=1))]
     fn encode<'py>(
         &self,
         py: Python<'py>,
@@ -111,7 +111,7 @@ impl Chain {
         self.with_ids(py, text, allowed, replace, num_threads, |ids| array(py, ids, dtype))?
     }
 
-    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
+    #[pyo3(signature = (text, allowed, replace=(false, true), num_threads=1))]
     fn count(
         &self,
         py: Python<'_>,

@@ -125,7 +125,7 @@ impl Engine {
         })
     }
 
-    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
+    #[pyo3(signature = (text, allowed, replace=(false, true), num_threads=1))]
     fn encode<'py>(
         &self,
         py: Python<'py>,
@@ -150,7 +150,7 @@ impl Engine {
         self.with_ids(py, text, allowed, replace, num_threads, |ids| array(py, ids, dtype))
     }
 
-    #[pyo3(signature = (text, allowed, replace, num_threads=1))]
+    #[pyo3(signature = (text, allowed, replace=(false, true), num_threads=1))]
     fn count(
         &self,
         py: Python<'_>,
