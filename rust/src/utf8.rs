@@ -38,11 +38,11 @@ pub fn utf8<T: Copy + Default + BitOr<Output = T> + Into<u32>>(characters: &[T])
 fn encoded(character: u32) -> Option<(u32, usize)> {
     let tail = |shift: u32| 0x80 | character >> shift & 0x3F;
     match character {
-        ..0x80 => Some((character, 1)),
-        ..0x800 => Some(((0xC0 | character >> 6) | tail(0) << 8, 2)),
+        0..0x80 => Some((character, 1)),
+        0x80..0x800 => Some(((0xC0 | character >> 6) | tail(0) << 8, 2)),
         0xD800..0xE000 => None,
-        ..0x1_0000 => Some(((0xE0 | character >> 12) | tail(6) << 8 | tail(0) << 16, 3)),
-        ..0x11_0000 => Some(((0xF0 | character >> 18) | tail(12) << 8 | tail(6) << 16 | tail(0) << 24, 4)),
+        0x800..0x1_0000 => Some(((0xE0 | character >> 12) | tail(6) << 8 | tail(0) << 16, 3)),
+        0x1_0000..0x11_0000 => Some(((0xF0 | character >> 18) | tail(12) << 8 | tail(6) << 16 | tail(0) << 24, 4)),
         _ => None,
     }
 }

@@ -54,7 +54,7 @@ pub struct Machine {
 
 #[derive(Debug, Clone)]
 enum Engine {
-    OnePass(OnePass, SafePairs),
+    OnePass(Box<OnePass>, SafePairs),
     TwoPass(TwoPass),
 }
 
@@ -104,7 +104,7 @@ impl Machine {
     fn one_pass(mut classes: Classes, mut transducer: Transducer) -> Result<Self, Unsupported> {
         classes.remap(&minimise(&mut transducer));
         let safe_pairs = SafePairs::of(&transducer);
-        let engine = Engine::OnePass(OnePass::new(transducer, &classes)?, safe_pairs);
+        let engine = Engine::OnePass(Box::new(OnePass::new(transducer, &classes)?), safe_pairs);
         Ok(Machine { classes, engine })
     }
 
