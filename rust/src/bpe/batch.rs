@@ -8,13 +8,13 @@ use crate::split::Span;
 
 /// Pieces that go through the stages together.
 pub const SIZE: usize = 1024;
-/// So far ahead of its look-up a piece's cache line is asked for.
-pub const AHEAD: usize = 16;
+/// Pieces whose cache lines are asked for one group ahead of their look-up.
+const GROUP: usize = 32;
 
 #[derive(Debug)]
 pub struct Batch {
-    /// Keys and their hashes, by place, of the pieces that are next.
-    keys: [(u128, usize); AHEAD],
+    /// Keys and their hashes, of the pieces that are next and of those behind them.
+    keys: [[(u128, usize); GROUP]; 2],
     /// The ids of the pieces found at once, end to end, of which `num_found` count: stored four at a time, of which so many
     /// count, which is cheaper than to ask how many there are.
     found: Vec<u32>,
@@ -55,7 +55,7 @@ pub struct Segment {
 impl Default for Batch {
     fn default() -> Self {
         Self {
-            keys: [(0, 0); AHEAD],
+            keys: [[(0, 0); GROUP]; 2],
             found: vec![0; 4 * SIZE],
             num_found: 0,
             missed: Vec::new(),
@@ -68,40 +68,22 @@ impl Default for Batch {
 }
 
 impl Batch {
-    pub fn clear(&mut self) {
-        self.num_found = 0;
-        self.missed.clear();
-    }
-
-    /// Works out the key of the piece at `place`, and asks for its cache line.
-    #[inline]
-    pub fn expect(&mut self, place: usize, text: &str, piece: Span, words: &WordTable) {
-        let key = key(text.as_bytes(), piece.start, piece.end);
-        let hash = hash(key);
-        words.expect(hash);
-        if let Some(slot) = self.keys.get_mut(place % AHEAD) {
-            *slot = (key, hash);
+    /// Looks up all of `pieces`, `SIZE` at most. Those that are not found at once are `missed`.
+    pub fn look_up(&mut self, text: &[u8], pieces: &[Span], words: &WordTable) {
+        let Self { keys: [keys, next_keys], found, missed, .. } = self;
+        let (mut keys, mut next_keys, mut num_found) = (keys, next_keys, 0);
+        missed.clear();
+        let mut groups = pieces.chunks(GROUP);
+        let mut group = groups.next().unwrap_or_default();
+        expect(text, group, keys, words);
+        while !group.is_empty() {
+            let next = groups.next().unwrap_or_default();
+            expect(text, next, next_keys, words);
+            num_found = find(group, keys, words, (found, num_found), missed);
+            std::mem::swap(&mut keys, &mut next_keys);
+            group = next;
         }
-    }
-
-    /// Key and hash of the piece at `place`, which was expected.
-    #[inline]
-    pub fn key(&self, place: usize) -> (u128, usize) {
-        self.keys.get(place % AHEAD).copied().unwrap_or_default()
-    }
-
-    /// A piece that was found at once: the first `num_ids` of `few`.
-    #[inline]
-    pub fn find(&mut self, few: [u32; 4], num_ids: usize) {
-        if let Some(free) = self.found.get_mut(self.num_found..self.num_found + 4) {
-            free.copy_from_slice(&few);
-            self.num_found += num_ids;
-        }
-    }
-
-    #[cold]
-    pub fn miss(&mut self, piece: Span, key: u128, hash: usize) {
-        self.missed.push(Missed { piece, key, hash, num_before: self.num_found, segments: 0..0, is_kept: false });
+        self.num_found = num_found;
     }
 
     /// The ids found at once, from one place to another or to their end.
@@ -146,4 +128,37 @@ impl Batch {
             words.insert(segment.key, segment.hash, ids);
         }
     }
+}
+
+/// Works out the keys of `pieces`, and asks for their cache lines.
+#[inline(never)] // A loop of its own keeps all it needs in registers: 2 % of all.
+fn expect(text: &[u8], pieces: &[Span], keys: &mut [(u128, usize)], words: &WordTable) {
+    for (slot, piece) in keys.iter_mut().zip(pieces) {
+        let key = key(text, piece.start, piece.end);
+        *slot = (key, hash(key));
+        words.expect(slot.1);
+    }
+}
+
+/// Adds the ids of `pieces` to the first `num_found` of `found`, and says how many those are now.
+#[inline(never)] // As above.
+fn find(
+    pieces: &[Span],
+    keys: &[(u128, usize)],
+    words: &WordTable,
+    (found, mut num_found): (&mut [u32], usize),
+    missed: &mut Vec<Missed>,
+) -> usize {
+    for (&piece, &(key, hash)) in pieces.iter().zip(keys) {
+        match (words.find(key, hash), found.get_mut(num_found..num_found + 4)) {
+            (Some((few, num_ids)), Some(free)) => {
+                free.copy_from_slice(&few);
+                num_found += num_ids;
+            }
+            _ => {
+                missed.push(Missed { piece, key, hash, num_before: num_found, segments: 0..0, is_kept: false });
+            }
+        }
+    }
+    num_found
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use super::batch::{self, AHEAD, Batch, Missed, Segment};
+use super::batch::{self, Batch, Missed, Segment};
 use super::boundary::Boundaries;
 use super::cache::{LongTable, MAX_LONG_BYTES, WordTable, append};
 use super::merge::{Merger, SCAN_LIMIT};
@@ -85,20 +85,7 @@ impl Bpe {
     ) -> Result<()> {
         for pieces in pieces.chunks(batch::SIZE) {
             let Scratch { words, batch, .. } = scratch;
-            batch.clear();
-            for (place, &piece) in pieces.iter().take(AHEAD).enumerate() {
-                batch.expect(place, text, piece, words);
-            }
-            for (place, &piece) in pieces.iter().enumerate() {
-                let (key, hash) = batch.key(place);
-                if let Some(&piece) = pieces.get(place + AHEAD) {
-                    batch.expect(place + AHEAD, text, piece, words);
-                }
-                match words.find(key, hash) {
-                    Some((few, num_ids)) => batch.find(few, num_ids),
-                    None => batch.miss(piece, key, hash),
-                }
-            }
+            batch.look_up(text.as_bytes(), pieces, words);
             if !batch.missed.is_empty() {
                 self.encode_missed(text, scratch, pulse)?;
             }
