@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! encode:   text ─▶ added tokens cut out ─▶ words, normalized ─▶ ids
-//!                        special.rs         bert.rs, scan.rs    encode.rs, matching.rs
+//!                        special/           bert.rs, scan.rs    encode.rs, matching.rs
 //! train:    words ─▶ word counts ─▶ tokens
 //!            scan.rs    count.rs    train.rs, likelihood.rs
 //! ```
