@@ -48,7 +48,7 @@ bench-instructions: ## instruction counts, by valgrind
 
 asan: ## the tests of what uses memory.rs, under AddressSanitizer
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan cargo test --quiet --lib \
-		--manifest-path rust/Cargo.toml --target $(HOST) -- bpe:: wordpiece::table vocabulary:: packed::
+		--manifest-path rust/Cargo.toml --target $(HOST) -- bpe:: memory:: packed:: utf8:: vocabulary::
 
 ci: lint test asan ## what a change must pass
 

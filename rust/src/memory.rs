@@ -20,12 +20,12 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// As many defaults as `length`, in large pages where there are many and the system has such: a table that is read all over
+/// `value` as often as `length`, in large pages where there are many and the system has such: a table that is read all over
 /// then needs few entries in the processor's list of pages.
-pub fn filled<T: Clone + Default>(length: usize) -> Vec<T> {
+pub fn filled<T: Clone>(value: T, length: usize) -> Vec<T> {
     let mut list = Vec::with_capacity(length);
     want_large_pages(list.spare_capacity_mut());
-    list.resize(length, T::default());
+    list.resize(length, value);
     list
 }
 
@@ -52,10 +52,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_list_is_of_defaults() {
+    fn a_large_list_is_filled() {
         for length in [0, 1, 1 << 10, 3 << 20] {
-            let list: Vec<u32> = filled(length);
-            assert!(list.len() == length && list.iter().all(|&number| number == 0));
+            let list = filled(7, length);
+            assert!(list.len() == length && list.iter().all(|&number| number == 7));
         }
     }
 }

@@ -1,11 +1,10 @@
 //! The whole of encoding: text → pieces → ids, with spans where they are asked for.
 
-use crate::bpe::cache::WordTable;
+use crate::bpe::cache::{Key, WordTable};
 use crate::bpe::encode::{self, Bpe};
 use crate::decode::Decoder;
 use crate::error::Result;
 use crate::idle::Idle;
-use crate::packed::{hash, key};
 use crate::pieces::{Added, Cut, Origin, Part, Pipeline};
 use crate::pulse::Pulse;
 use crate::special::AddedToken;
@@ -101,21 +100,20 @@ impl Tokenizer {
             let length = run.text().len();
             // A key is taken where the run stands, so that it is one load. A whole text is no run between tokens.
             let key = match run.is_whole_original() {
-                _ if length == text.len() => 0,
-                true => key(text.as_bytes(), run.offset(0) as usize, run.offset(length) as usize),
-                false => key(run.text().as_bytes(), 0, length),
+                _ if length == text.len() => Key::of_none(0),
+                true => Key::new(text.as_bytes(), run.offset(0) as usize, run.offset(length) as usize),
+                false => Key::new(run.text().as_bytes(), 0, length),
             };
-            if key != 0 && runs.append(key, hash(key), ids) {
+            if runs.append(key, ids) {
                 return pulse.beat(length);
             }
             let before = ids.len();
             self.pipeline.split(run, &mut |run, pieces| {
-                let end_of = pieces.last().map_or(0, |piece| piece.end);
-                pulse.beat(end_of - pieces.first().map_or(0, |piece| piece.start))?;
+                pulse.beat(Part::Pieces { run, pieces }.length())?;
                 self.model.encode_pieces_into(run.text(), pieces, scratch, ids, &mut pulse)
             })?;
-            if key != 0 {
-                runs.insert(key, hash(key), ids.get(before..).unwrap_or_default());
+            if !key.is_of_none() {
+                runs.insert(key, ids.get(before..).unwrap_or_default());
             }
             Ok(())
         })

@@ -64,7 +64,7 @@ impl Vocabulary {
             data: data.to_vec(),
             place_by_id: vec![ABSENT; num_ids],
             // Never full, so that a search always ends.
-            short: filled((ids.len() * 3 / 2 + 1).next_power_of_two()),
+            short: filled(Short::default(), (ids.len() * 3 / 2 + 1).next_power_of_two()),
             tags: Vec::new(),
             place_by_long: HashTable::new(),
             hasher: FixedState::with_seed(0),

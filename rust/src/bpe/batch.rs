@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::cache::{WordTable, append};
-use crate::packed::{hash, key};
+use super::cache::{FEW, Key, WordTable, append};
 use crate::split::Span;
 
 /// Pieces that go through the stages together.
@@ -13,8 +12,8 @@ const GROUP: usize = 32;
 
 #[derive(Debug)]
 pub struct Batch {
-    /// Keys and their hashes, of the pieces that are next and of those behind them.
-    keys: [[(u128, usize); GROUP]; 2],
+    /// The keys of the pieces that are next and of those behind them.
+    keys: [[Key; GROUP]; 2],
     /// The ids of the pieces found at once, end to end, of which `num_found` count: stored four at a time, of which so many
     /// count, which is cheaper than to ask how many there are.
     found: Vec<u32>,
@@ -32,7 +31,8 @@ pub struct Batch {
 #[derive(Debug, Clone)]
 pub struct Missed {
     pub piece: Span,
-    pub key: u128,
+    pub key: Key,
+    /// In which place of the other tables it is looked for.
     pub hash: usize,
     /// So many ids found at once come before it.
     pub num_before: usize,
@@ -45,9 +45,7 @@ pub struct Missed {
 #[derive(Debug, Clone)]
 pub struct Segment {
     pub span: Span,
-    /// 0 where no table takes its ids.
-    pub key: u128,
-    pub hash: usize,
+    pub key: Key,
     /// Where in `made` its ids are; empty until they are found.
     pub ids: Range<usize>,
 }
@@ -55,8 +53,8 @@ pub struct Segment {
 impl Default for Batch {
     fn default() -> Self {
         Self {
-            keys: [[(0, 0); GROUP]; 2],
-            found: vec![0; 4 * SIZE],
+            keys: [[Key::default(); GROUP]; 2],
+            found: vec![0; FEW * SIZE],
             num_found: 0,
             missed: Vec::new(),
             segments: Vec::new(),
@@ -79,7 +77,21 @@ impl Batch {
         while !group.is_empty() {
             let next = groups.next().unwrap_or_default();
             expect(text, next, next_keys, words);
-            num_found = find(group, keys, words, (found, num_found), missed);
+            let mut at = 0;
+            while let Some(rest) = keys.get(at..group.len()) {
+                let (num_pieces, num_ids) = words.find_few(rest, found.get_mut(num_found..).unwrap_or_default());
+                (at, num_found) = (at + num_pieces, num_found + num_ids);
+                let (Some(&piece), Some(&key)) = (group.get(at), keys.get(at)) else { break };
+                missed.push(Missed {
+                    piece,
+                    key,
+                    hash: key.hash,
+                    num_before: num_found,
+                    segments: 0..0,
+                    is_kept: false,
+                });
+                at += 1;
+            }
             std::mem::swap(&mut keys, &mut next_keys);
             group = next;
         }
@@ -100,7 +112,7 @@ impl Batch {
     /// Adds a segment whose ids are those in `made` from `start` on.
     pub fn add_made(&mut self, start: usize) {
         let span = Span::default();
-        self.segments.push(Segment { span, key: 0, hash: 0, ids: start..self.made.len() });
+        self.segments.push(Segment { span, key: Key::default(), ids: start..self.made.len() });
     }
 
     /// Looks for the segments that have a key, and notes those that are to merge.
@@ -109,7 +121,7 @@ impl Batch {
         self.new_places.clear();
         for (place, segment) in self.segments.iter_mut().enumerate().filter(|(_, segment)| segment.ids.is_empty()) {
             let start = self.made.len();
-            if segment.key != 0 && words.append(segment.key, segment.hash, &mut self.made) {
+            if words.append(segment.key, &mut self.made) {
                 segment.ids = start..self.made.len();
             } else {
                 self.new.push(segment.span);
@@ -124,41 +136,17 @@ impl Batch {
         let Some(segment) = self.segments.get_mut(place) else { return };
         segment.ids = self.made.len()..self.made.len() + ids.len();
         append(&mut self.made, ids);
-        if segment.key != 0 {
-            words.insert(segment.key, segment.hash, ids);
+        if !segment.key.is_of_none() {
+            words.insert(segment.key, ids);
         }
     }
 }
 
 /// Works out the keys of `pieces`, and asks for their cache lines.
 #[inline(never)] // A loop of its own keeps all it needs in registers: 2 % of all.
-fn expect(text: &[u8], pieces: &[Span], keys: &mut [(u128, usize)], words: &WordTable) {
-    for (slot, piece) in keys.iter_mut().zip(pieces) {
-        let key = key(text, piece.start, piece.end);
-        *slot = (key, hash(key));
-        words.expect(slot.1);
+fn expect(text: &[u8], pieces: &[Span], keys: &mut [Key], words: &WordTable) {
+    for (key, piece) in keys.iter_mut().zip(pieces) {
+        *key = Key::new(text, piece.start, piece.end);
+        words.expect(key.hash);
     }
-}
-
-/// Adds the ids of `pieces` to the first `num_found` of `found`, and says how many those are now.
-#[inline(never)] // As above.
-fn find(
-    pieces: &[Span],
-    keys: &[(u128, usize)],
-    words: &WordTable,
-    (found, mut num_found): (&mut [u32], usize),
-    missed: &mut Vec<Missed>,
-) -> usize {
-    for (&piece, &(key, hash)) in pieces.iter().zip(keys) {
-        match (words.find(key, hash), found.get_mut(num_found..num_found + 4)) {
-            (Some((few, num_ids)), Some(free)) => {
-                free.copy_from_slice(&few);
-                num_found += num_ids;
-            }
-            _ => {
-                missed.push(Missed { piece, key, hash, num_before: num_found, segments: 0..0, is_kept: false });
-            }
-        }
-    }
-    num_found
 }

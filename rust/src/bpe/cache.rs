@@ -1,120 +1,215 @@
-//! What merging has found before: the ids of pieces.
+//! What encoding has found before: the ids of pieces, or of words.
 //!
-//! A piece of up to 15 bytes is one 16-byte key, its length in the top byte. Up to three ids lie beside the key, more
-//! in one shared list. Two keys share a cache line and are compared without a branch; a full line passes keys on to the
-//! next. At most half full; at its budget the table is emptied and begins anew, so memory is bounded whatever the
-//! text. It holds what the merges gave, so it never changes an id.
+//! A piece of up to 15 bytes is one 16-byte key; up to four ids lie beside it, more in one shared list. Two keys share a
+//! cache line and are told apart without a branch; one that finds both places taken goes to the next line. At its
+//! budget the table is emptied and begins anew, so memory is bounded whatever the text. It holds what the model gave, so
+//! it never changes an id.
 
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
 
 use crate::memory::{filled, prefetch};
-use crate::packed::hash;
+use crate::packed::{cut, hash, key};
 
-const MIN_SLOTS: usize = 1 << 10;
+const MIN_LINES: usize = 1 << 9;
 /// 64 bytes each: at most 32 MB a table.
 const MAX_LINES: usize = 1 << 19;
-const INLINE: usize = 3;
+/// The ids that lie beside a key.
+pub const FEW: usize = 4;
+/// In place of the number of ids: the first is where they begin in `many`, the second how many they are.
+const MANY: usize = FEW + 1;
+/// The number of ids stands above the length, which is 15 at most, in the top byte, and above `OF_SEGMENT`.
+const NUM_IDS: u32 = 61;
+const OF_SEGMENT: u64 = 1 << 60;
 
-/// A key of 0 is an empty slot: a piece has at least one byte, so its length is not 0.
+/// A length of 0 is a free place.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
 struct Slot {
-    key: u128,
-    /// The ids, or where in `long` they begin.
-    ids: [u32; INLINE],
-    num_ids: u32,
+    low: u64,
+    high: u64,
+    ids: [u32; FEW],
 }
 
-/// A cache line. The first slot is taken first.
+/// The second place is free as long as the first is.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct Line([Slot; 2]);
+
+/// Key and hash of a piece, or of none: its high half is 0 then, and its low half not, so it is no free place's.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    low: u64,
+    high: u64,
+    pub hash: usize,
+}
+
+/// The ids of a piece: the first `num_ids` where these are `FEW` at most, else ask `WordTable::ids`.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    pub ids: [u32; FEW],
+    pub num_ids: usize,
+}
+
+impl Key {
+    /// The key of `text[start..end]`. None's where that is nothing, or too long.
+    #[inline]
+    pub fn new(text: &[u8], start: usize, end: usize) -> Self {
+        Self::of(key(text, start, end))
+    }
+
+    /// The same of a buffer that goes on 15 bytes behind the start of any word.
+    #[inline]
+    pub fn of_word(buffer: &[u8], start: usize, end: usize) -> Self {
+        let chunk = buffer.get(start..).and_then(|rest| rest.first_chunk());
+        Self::of(chunk.map_or(0, |chunk| cut(u128::from_le_bytes(*chunk), end - start)))
+    }
+
+    #[inline]
+    fn of(key: u128) -> Self {
+        Self { low: key as u64 | u64::from(key == 0), high: (key >> 64) as u64, hash: hash(key) }
+    }
+
+    /// Of no piece that the table takes.
+    pub fn of_none(hash: usize) -> Self {
+        Self { low: 1, high: 0, hash }
+    }
+
+    #[inline]
+    pub fn is_of_none(self) -> bool {
+        self.high == 0
+    }
+
+    /// The key of the same bytes as a segment. One that is a token need not be one id, since only a whole piece comes first.
+    pub fn of_segment(self) -> Self {
+        if self.is_of_none() {
+            return self;
+        }
+        let high = self.high | OF_SEGMENT;
+        Self { high, hash: hash(u128::from(high) << 64 | u128::from(self.low)), ..self }
+    }
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        Self::of_none(0)
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn is_of(&self, key: Key) -> bool {
+        (self.low ^ key.low) | (self.high ^ key.high) << (u64::BITS - NUM_IDS) == 0
+    }
+
+    fn hash(&self) -> usize {
+        let shift = u64::BITS - NUM_IDS;
+        hash(u128::from(self.high << shift >> shift) << 64 | u128::from(self.low))
+    }
+}
 
 #[derive(Debug, Default)]
 pub struct WordTable {
     lines: Vec<Line>,
     num_used: usize,
-    long: Vec<u32>,
+    many: Vec<u32>,
 }
 
 impl WordTable {
+    #[inline]
+    fn mask(&self) -> usize {
+        self.lines.len().wrapping_sub(1)
+    }
+
     /// Says that a key with this hash will be asked for soon.
     #[inline]
     pub fn expect(&self, hash: usize) {
-        prefetch(&self.lines, hash & self.lines.len().wrapping_sub(1));
+        prefetch(&self.lines, hash & self.mask());
     }
 
-    /// The ids kept under `key` where they are few: the first so many of four.
-    #[inline]
-    pub fn find(&self, key: u128, hash: usize) -> Option<([u32; INLINE + 1], usize)> {
-        let slot = self.slot(key, hash)?;
-        let [first, second, third] = slot.ids;
-        let num_ids = slot.num_ids as usize;
-        (num_ids <= INLINE).then_some(([first, second, third, 0], num_ids))
+    /// What is kept under `key`.
+    #[inline] // once a piece
+    pub fn find(&self, key: Key) -> Option<Known> {
+        let mut at = key.hash & self.mask();
+        loop {
+            let Line(slots) = self.lines.get(at)?;
+            let [first, second] = slots;
+            // Chosen by arithmetic: which of the two it is cannot be foreseen.
+            let slot = slots.get(usize::from(second.is_of(key)))?;
+            if slot.is_of(key) {
+                return Some(Known { ids: slot.ids, num_ids: (slot.high >> NUM_IDS) as usize });
+            }
+            if first.high == 0 || second.high == 0 {
+                return None;
+            }
+            at = (at + 1) & self.mask();
+        }
+    }
+
+    /// Writes the ids of pieces to `ids` until there is one with more than `FEW`, or one that is not here; says how many
+    /// pieces and how many ids that were. The numbers behind those mean nothing.
+    #[inline(never)] // A loop of its own keeps all it needs in registers.
+    pub fn find_few(&self, keys: &[Key], ids: &mut [u32]) -> (usize, usize) {
+        let mut num_ids = 0;
+        for (at, &key) in keys.iter().enumerate() {
+            // As many numbers are written for each piece, whether it has one token or four: no branch to foresee.
+            match (self.find(key), ids.get_mut(num_ids..num_ids + FEW)) {
+                (Some(known), Some(room)) if known.num_ids <= FEW => {
+                    room.copy_from_slice(&known.ids);
+                    num_ids += known.num_ids;
+                }
+                _ => return (at, num_ids),
+            }
+        }
+        (keys.len(), num_ids)
+    }
+
+    /// All ids of a piece that is here.
+    pub fn ids<'t>(&'t self, known: &'t Known) -> &'t [u32] {
+        let &Known { ids: [start, num_many, ..], num_ids } = known;
+        let many = || self.many.get(start as usize..)?.get(..num_many as usize);
+        known.ids.get(..num_ids).or_else(many).unwrap_or_default()
     }
 
     /// Appends the ids kept under `key` to `ids`; false where there are none.
-    pub fn append(&self, key: u128, hash: usize, ids: &mut Vec<u32>) -> bool {
-        let slot = self.slot(key, hash);
-        slot.is_some_and(|slot| {
-            append(ids, self.several(slot));
+    pub fn append(&self, key: Key, ids: &mut Vec<u32>) -> bool {
+        let known = self.find(key);
+        known.is_some_and(|known| {
+            append(ids, self.ids(&known));
             true
         })
     }
 
-    #[inline]
-    fn slot(&self, key: u128, hash: usize) -> Option<&Slot> {
-        let mask = self.lines.len().wrapping_sub(1);
-        let mut at = hash & mask;
-        loop {
-            let Line(slots) = self.lines.get(at)?;
-            let [is_first, is_second] = slots.each_ref().map(|slot| slot.key == key);
-            // A piece that has no key is not here.
-            if (is_first | is_second) & (key != 0) {
-                // By a place and not by a branch, which would guess wrong half the time.
-                return slots.get(usize::from(is_second));
-            }
-            if slots.last().is_none_or(|slot| slot.key == 0) {
-                return None;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    fn several<'t>(&'t self, slot: &'t Slot) -> &'t [u32] {
-        let num_ids = slot.num_ids as usize;
-        let [first, ..] = slot.ids;
-        let (list, start) =
-            if num_ids <= INLINE { (slot.ids.as_slice(), 0) } else { (self.long.as_slice(), first as usize) };
-        list.get(start..start + num_ids).unwrap_or_default()
-    }
-
-    /// Keeps `ids` under `key`. What is there already stays.
-    pub fn insert(&mut self, key: u128, hash: usize, ids: &[u32]) {
-        if self.slot(key, hash).is_some() {
+    /// Keeps `ids` under `key`, which is of a piece. What is there already stays.
+    pub fn insert(&mut self, key: Key, ids: &[u32]) {
+        if self.find(key).is_some() {
             return;
         }
+        // Half full at most.
         if self.num_used >= self.lines.len() {
             self.make_room();
         }
-        let mut slot = Slot { key, ids: [0; INLINE], num_ids: ids.len() as u32 };
-        match slot.ids.get_mut(..ids.len()) {
-            Some(inline) => inline.copy_from_slice(ids),
-            None => {
-                slot.ids = [self.long.len() as u32; INLINE];
-                self.long.extend_from_slice(ids);
+        let mut slot = Slot { low: key.low, high: key.high, ids: [0; FEW] };
+        let num_ids = match slot.ids.get_mut(..ids.len()) {
+            Some(few) => {
+                few.copy_from_slice(ids);
+                ids.len()
             }
-        }
+            None => {
+                slot.ids = [self.many.len() as u32, ids.len() as u32, 0, 0];
+                self.many.extend_from_slice(ids);
+                MANY
+            }
+        };
+        slot.high |= (num_ids as u64) << NUM_IDS;
         self.place(slot);
         self.num_used += 1;
     }
 
     fn place(&mut self, slot: Slot) {
-        let mask = self.lines.len().wrapping_sub(1);
-        let mut at = hash(slot.key) & mask;
+        let mask = self.mask();
+        let mut at = slot.hash() & mask;
         while let Some(Line(slots)) = self.lines.get_mut(at) {
-            if let Some(free) = slots.iter_mut().find(|slot| slot.key == 0) {
+            if let Some(free) = slots.iter_mut().find(|slot| slot.high == 0) {
                 *free = slot;
                 return;
             }
@@ -126,14 +221,14 @@ impl WordTable {
     fn make_room(&mut self) {
         if self.lines.len() >= MAX_LINES {
             self.lines.fill(Line::default());
-            self.long.clear();
+            self.many.clear();
             self.num_used = 0;
             return;
         }
-        let size = (self.lines.len() * 2).max(MIN_SLOTS / 2);
-        let lines = std::mem::replace(&mut self.lines, filled(size));
+        let size = (self.lines.len() * 2).max(MIN_LINES);
+        let lines = std::mem::replace(&mut self.lines, filled(Line::default(), size));
         let slots = lines.into_iter().flat_map(|Line(slots)| slots);
-        slots.filter(|slot| slot.key != 0).for_each(|slot| self.place(slot));
+        slots.filter(|slot| slot.high != 0).for_each(|slot| self.place(slot));
     }
 }
 
@@ -156,6 +251,7 @@ struct Long {
     num_ids: u16,
 }
 
+const MIN_ENTRIES: usize = 1 << 10;
 /// Longer pieces hardly come twice.
 pub const MAX_LONG_BYTES: usize = 256;
 /// When the pieces and their ids together pass this, the table is emptied.
@@ -219,8 +315,8 @@ impl LongTable {
             self.num_used = 0;
         }
         if self.num_used >= self.entries.len() / 2 {
-            let size = (self.entries.len() * 2).max(MIN_SLOTS);
-            let entries = std::mem::replace(&mut self.entries, filled(size));
+            let size = (self.entries.len() * 2).max(MIN_ENTRIES);
+            let entries = std::mem::replace(&mut self.entries, filled(Long::default(), size));
             entries.into_iter().filter(|entry| entry.hash != 0).for_each(|entry| self.put(entry));
         }
         self.put(Long { hash, start: self.data.len() as u32, num_bytes, num_ids });
@@ -251,12 +347,6 @@ pub fn append(ids: &mut Vec<u32>, few: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packed::key;
-
-    fn get(table: &WordTable, key: u128) -> Option<Vec<u32>> {
-        let mut ids = Vec::new();
-        table.append(key, hash(key), &mut ids).then_some(ids)
-    }
 
     #[test]
     fn long_pieces_come_back_while_the_table_grows_and_is_emptied() {
@@ -283,27 +373,41 @@ mod tests {
         assert!(table.data.len() <= LONG_BUDGET_BYTES + 1000);
     }
 
+    fn get(table: &WordTable, key: Key) -> Option<Vec<u32>> {
+        let known = table.find(key)?;
+        Some(table.ids(&known).to_vec())
+    }
+
     #[test]
     fn what_is_kept_comes_back_while_the_table_grows_and_is_emptied() {
         let mut table = WordTable::default();
         let (mut num_lost, last) = (0, 1_500_000u64);
+        let word = |n: u64| Key::new(&[n.to_le_bytes(), n.to_be_bytes()].concat(), 0, 8 + n as usize % 8);
+        let ids = |n: u64| (0..n as u32 % 7).map(|id| u32::MAX - id).collect::<Vec<_>>();
         for n in 0..last {
-            let text = n.to_le_bytes();
-            let word = key(&text, 0, 8);
-            assert_eq!(get(&table, word), None);
-            let ids: Vec<u32> = (0..n as u32 % 6).collect();
-            table.insert(word, hash(word), &ids);
-            assert_eq!(get(&table, word), Some(ids));
+            assert_eq!(get(&table, word(n)), None);
+            table.insert(word(n), &ids(n));
+            assert_eq!(get(&table, word(n)), Some(ids(n)));
             if n > 1000 && n % 97 == 0 {
-                let old = (n - 1000).to_le_bytes();
-                let ids: Vec<u32> = (0..(n - 1000) as u32 % 6).collect();
-                match get(&table, key(&old, 0, 8)) {
-                    Some(found) => assert_eq!(found, ids),
+                match get(&table, word(n - 1000)) {
+                    Some(found) => assert_eq!(found, ids(n - 1000)),
                     None => num_lost += 1,
                 }
             }
         }
         assert!((1..50).contains(&num_lost), "{num_lost}");
-        assert!(table.lines.len() <= MAX_LINES && table.long.len() < 12 * MAX_LINES);
+        assert!(table.lines.len() <= MAX_LINES && table.many.len() < 7 * 2 * MAX_LINES);
+    }
+
+    #[test]
+    fn what_has_no_key_is_not_there_and_a_segment_is_not_the_piece() {
+        let mut table = WordTable::default();
+        let piece = Key::new(b"a piece", 0, 7);
+        table.insert(piece, &[1]);
+        table.insert(piece.of_segment(), &[2, 3]);
+        table.insert(piece, &[4]);
+        assert_eq!([piece, piece.of_segment()].map(|key| get(&table, key)), [Some(vec![1]), Some(vec![2, 3])]);
+        let long = Key::new(b"longer than fifteen bytes", 0, 25);
+        assert!(long.is_of_none() && long.of_segment().is_of_none() && get(&table, long).is_none());
     }
 }

@@ -7,11 +7,10 @@ use std::sync::{Mutex, OnceLock};
 
 use super::batch::{self, Batch, Missed, Segment};
 use super::boundary::Boundaries;
-use super::cache::{LongTable, MAX_LONG_BYTES, WordTable, append};
+use super::cache::{Key, LongTable, MAX_LONG_BYTES, WordTable, append};
 use super::merge::{Merger, SCAN_LIMIT};
 use super::pairs::Pairs;
 use crate::error::Result;
-use crate::packed::{hash, key};
 use crate::pulse::Pulse;
 use crate::split::Span;
 use crate::vocabulary::Vocabulary;
@@ -101,7 +100,7 @@ impl Bpe {
         scratch.batch.segments.clear();
         scratch.batch.made.clear();
         for missed in &mut missed {
-            if missed.key != 0 {
+            if !missed.key.is_of_none() {
                 self.vocabulary.expect(missed.hash);
             } else if let Some(piece) = text.as_bytes().get(missed.piece.start..missed.piece.end)
                 && piece.len() <= MAX_LONG_BYTES
@@ -110,7 +109,7 @@ impl Bpe {
                 scratch.long.expect(missed.hash);
             }
         }
-        for missed in missed.iter().filter(|missed| missed.key == 0) {
+        for missed in missed.iter().filter(|missed| missed.key.is_of_none()) {
             scratch.long.expect_data(missed.hash);
         }
         for missed in &mut missed {
@@ -143,19 +142,20 @@ impl Bpe {
         }
         let Scratch { words, long, batch, .. } = scratch;
         let start = batch.made.len();
-        let is_known = match key {
-            0 => long.append(characters.as_bytes(), hash, &mut batch.made),
+        let is_known = if key.is_of_none() {
+            long.append(characters.as_bytes(), hash, &mut batch.made)
+        } else {
             // Of many ids.
-            _ => words.append(key, hash, &mut batch.made),
+            words.append(key, &mut batch.made)
         };
         missed.is_kept = !is_known;
         if is_known || self.append_token(bytes, piece, &mut batch.made) {
             batch.add_made(start);
         } else if characters.is_ascii() {
-            self.add_segment(bytes, piece, 0, scratch, pulse)?;
+            self.add_segment(bytes, piece, Key::default(), scratch, pulse)?;
         } else {
             self.for_each_segment(bytes, piece, characters, &mut |segment| {
-                let key = key_of_segment(bytes, segment);
+                let key = Key::new(bytes, segment.start, segment.end).of_segment();
                 self.add_segment(bytes, segment, key, scratch, pulse)
             })?;
         }
@@ -177,10 +177,10 @@ impl Bpe {
             }
             scratch.batch.ids(segments.clone()).for_each(|segment| append(ids, segment));
             let made = ids.get(before..).unwrap_or_default();
-            match key {
+            match key.is_of_none() {
                 _ if !is_kept => {}
-                0 => scratch.long.insert(characters.as_bytes(), *hash, made),
-                _ => scratch.words.insert(*key, *hash, made),
+                true => scratch.long.insert(characters.as_bytes(), *hash, made),
+                false => scratch.words.insert(*key, made),
             }
         }
         ids.extend_from_slice(scratch.batch.found(num_found, usize::MAX));
@@ -214,7 +214,8 @@ impl Bpe {
             if is_long {
                 return self.merge(text, segment, &mut scratch.merger, ids, pulse);
             }
-            self.add_segment(text, segment, key_of_segment(text, segment), scratch, pulse)
+            let key = Key::new(text, segment.start, segment.end).of_segment();
+            self.add_segment(text, segment, key, scratch, pulse)
         })?;
         self.finish_segments(text, scratch, ids)?;
         scratch.batch = batch;
@@ -229,15 +230,14 @@ impl Bpe {
         Ok(())
     }
 
-    fn add_segment(&self, text: &[u8], span: Span, key: u128, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<()> {
+    fn add_segment(&self, text: &[u8], span: Span, key: Key, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<()> {
         if span.end - span.start > SCAN_LIMIT {
             let start = scratch.batch.made.len();
             self.merge(text, span, &mut scratch.merger, &mut scratch.batch.made, pulse)?;
             scratch.batch.add_made(start);
         } else {
-            let hash = hash(key);
-            scratch.words.expect(hash);
-            scratch.batch.segments.push(Segment { span, key, hash, ids: 0..0 });
+            scratch.words.expect(key.hash);
+            scratch.batch.segments.push(Segment { span, key, ids: 0..0 });
         }
         Ok(())
     }
@@ -311,15 +311,6 @@ impl Bpe {
         let ranks = self.pairs.ranks(&self.vocabulary);
         let piece = text.get(start..end).unwrap_or_default();
         merger.merge_long(&self.pairs, &ranks, piece, self.vocabulary.longest(), ids, pulse)
-    }
-}
-
-/// A segment that is a token need not be one id: only a whole piece comes first. So it has keys of its own. 0 where it is
-/// too long for one.
-fn key_of_segment(text: &[u8], Span { start, end }: Span) -> u128 {
-    match key(text, start, end) {
-        0 => 0,
-        key => key | 1 << 127,
     }
 }
 

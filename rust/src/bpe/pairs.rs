@@ -284,9 +284,7 @@ impl PairTable {
             return Self::Wide(HashMap::with_capacity_and_hasher(num_pairs, FixedState::with_seed(0)));
         }
         let bits = (num_pairs * 2 + 8).next_power_of_two().trailing_zeros();
-        let mut slots = filled(1 << bits);
-        slots.fill(Self::FREE);
-        Self::Packed { slots, shift: 64 - bits }
+        Self::Packed { slots: filled(Self::FREE, 1 << bits), shift: 64 - bits }
     }
 
     #[inline]

@@ -91,6 +91,8 @@ pub struct Scratch {
     words: encode::Scratch,
     tokens: Vec<Token>,
     memo: Memo,
+    /// Room for the ids of a call.
+    pub ids: Vec<u32>,
 }
 
 /// What was tokenized before: where the tokens of each part stand in the list.
@@ -135,17 +137,6 @@ impl Memo {
             }
         }
         Ok(())
-    }
-}
-
-impl Scratch {
-    /// An empty list of ids, with the memory of the last one that was given back.
-    pub fn take_ids(&mut self) -> Vec<u32> {
-        self.words.take_ids()
-    }
-
-    pub fn give_back(&mut self, ids: Vec<u32>) {
-        self.words.give_back(ids);
     }
 }
 

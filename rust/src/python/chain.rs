@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::PART_BYTES;
-use super::convert::{AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, decoded, ids_of, listed, unpack};
+use super::convert::{AddedTokenFields, Ints, added_tokens, array, decoded, ids_of, listed, unpack};
 use super::engine::{Allowed, allowed_by_chain};
 use super::errors::guarded;
-use super::parts::{Encoder, encode_parts, joined, lists};
+use super::parts::{Encoder, encode_parts, lists, with_ids};
 use super::text::{Text, texts_of};
 use super::threads::interruptible;
 use crate::chain::{self, Encoding, Forbidden, Units};
@@ -29,6 +29,10 @@ impl Encoder for chain::Chain {
 
     fn idle(&self) -> &Idle<chain::Scratch> {
         self.idle()
+    }
+
+    fn room(scratch: &mut chain::Scratch) -> &mut Vec<u32> {
+        &mut scratch.ids
     }
 
     fn parts<'t>(&self, text: &'t str, _allowed: &Forbidden) -> Vec<(usize, &'t str)> {
@@ -95,7 +99,7 @@ impl Chain {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.with_ids(py, text, allowed, replace, num_threads, |ids| self.1.list(py, ids))?
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| self.1.list(py, ids))
     }
 
     #[pyo3(signature = (text, allowed, replace, dtype, num_threads=1))]
@@ -108,7 +112,7 @@ impl Chain {
         dtype: &str,
         num_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.with_ids(py, text, allowed, replace, num_threads, |ids| array(py, ids, dtype))?
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| array(py, ids, dtype))
     }
 
     #[pyo3(signature = (text, allowed, replace=(false, true), num_threads=1))]
@@ -120,7 +124,7 @@ impl Chain {
         replace: (bool, bool),
         num_threads: usize,
     ) -> PyResult<usize> {
-        self.with_ids(py, text, allowed, replace, num_threads, <[u32]>::len)
+        self.with_ids(py, text, allowed, replace, num_threads, |ids| Ok(ids.len()))
     }
 
     /// The ids of each text, in the order of the texts. Threads share the texts, and the parts of long ones.
@@ -295,7 +299,7 @@ impl Chain {
         })
     }
 
-    /// Calls `work`, which holds the interpreter lock, with the ids of `text`.
+    /// What `make` makes of the ids of `text`.
     fn with_ids<T>(
         &self,
         py: Python<'_>,
@@ -303,26 +307,10 @@ impl Chain {
         allowed: &Allowed,
         replace: (bool, bool),
         num_threads: usize,
-        work: impl FnOnce(&[u32]) -> T,
+        make: impl FnOnce(&[u32]) -> PyResult<T>,
     ) -> PyResult<T> {
         let text = Text::new(text, replace.into())?;
-        let forbidden = forbidden(py, allowed)?;
-        if num_threads > 1 && text.len() > PART_BYTES {
-            let name = |_| String::new();
-            let parts = encode_parts(py, &self.0, forbidden, vec![text], Some(num_threads), name)?;
-            return Ok(work(&joined(py, &parts)?));
-        }
-        let mut scratch = self.0.idle().lend();
-        let mut ids = scratch.take_ids();
-        let done = if text.len() < SHORT_BYTES {
-            guarded(py, || self.0.encode_into(&text, forbidden, &mut scratch, &mut ids, &mut || true))
-        } else {
-            interruptible(py, |go_on| self.0.encode_into(&text, forbidden, &mut scratch, &mut ids, go_on))
-        };
-        let result = done.map(|()| work(&ids));
-        scratch.give_back(ids);
-        self.0.idle().give_back(scratch);
-        result
+        with_ids(py, &self.0, forbidden(py, allowed)?, text, num_threads, make)
     }
 
     fn bytes(

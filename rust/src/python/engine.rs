@@ -11,7 +11,7 @@ use super::convert::{
     AddedTokenFields, Ints, SHORT_BYTES, added_tokens, array, decoded, ids_of, in_units, listed, steps, unpack,
 };
 use super::errors::guarded;
-use super::parts::{Encoder, encode_parts, joined, lists};
+use super::parts::{Encoder, encode_parts, lists, with_ids};
 use super::text::{Text, texts_of};
 use super::threads::interruptible;
 use crate::bpe::encode::Bpe;
@@ -22,9 +22,6 @@ use crate::idle::Idle;
 use crate::pieces::{Added, Pipeline};
 use crate::tokenizer::{Scratch, Tokenizer};
 use crate::vocabulary::Vocabulary;
-
-/// Room for so many ids is kept from one call to the next: memory that is new costs more than the ids in it.
-const MAX_KEPT_IDS: usize = 1 << 21;
 
 /// The added tokens that one call looks for.
 #[pyclass(frozen)]
@@ -68,6 +65,10 @@ impl Encoder for Tokenizer {
 
     fn idle(&self) -> &Idle<Scratch> {
         self.idle()
+    }
+
+    fn room(scratch: &mut Scratch) -> &mut Vec<u32> {
+        &mut scratch.ids
     }
 
     fn parts<'t>(&self, text: &'t str, allowed: &Added) -> Vec<(usize, &'t str)> {
@@ -287,27 +288,7 @@ impl Engine {
         make: impl FnOnce(&[u32]) -> PyResult<T>,
     ) -> PyResult<T> {
         let text = Text::new(text, replace.into())?;
-        let allowed = allowed.by_engine(py)?;
-        if num_threads > 1 && text.len() > PART_BYTES {
-            let name = |_| String::new();
-            let parts = encode_parts(py, &self.tokenizer, allowed, vec![text], Some(num_threads), name)?;
-            return make(&joined(py, &parts)?);
-        }
-        // The scratch is lent and given back with the interpreter lock held.
-        let mut scratch = self.tokenizer.idle().lend();
-        let mut ids = std::mem::take(&mut scratch.ids);
-        ids.clear();
-        let done = if text.len() < SHORT_BYTES {
-            guarded(py, || self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, &mut || true))
-        } else {
-            interruptible(py, |go_on| self.tokenizer.encode_into(&text, allowed, &mut scratch, &mut ids, go_on))
-        };
-        let made = done.and_then(|()| make(&ids));
-        if ids.capacity() <= MAX_KEPT_IDS {
-            scratch.ids = ids;
-        }
-        self.tokenizer.idle().give_back(scratch);
-        made
+        with_ids(py, &self.tokenizer, allowed.by_engine(py)?, text, num_threads, make)
     }
 
     fn bytes(

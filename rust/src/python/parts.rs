@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::convert::Ints;
+use super::PART_BYTES;
+use super::convert::{Ints, SHORT_BYTES};
 use super::errors::guarded;
 use super::text::Text;
 use super::threads::{interruptible, parts_of, share, threads};
@@ -18,6 +19,9 @@ pub(super) trait Encoder: Send + Sync + 'static {
     type Scratch: Default + Send + 'static;
 
     fn idle(&self) -> &Idle<Self::Scratch>;
+
+    /// Room for the ids of a call.
+    fn room(scratch: &mut Self::Scratch) -> &mut Vec<u32>;
 
     /// `text` in parts of about `PART_BYTES`, with where they begin, whose ids are together those of the whole.
     fn parts<'t>(&self, text: &'t str, allowed: &Self::Allowed) -> Vec<(usize, &'t str)>;
@@ -52,6 +56,39 @@ impl PartIds {
     fn ids(&self) -> &[u32] {
         self.ids.get(self.start..self.end).unwrap_or_default()
     }
+}
+
+/// Room for so many ids is kept from one call to the next: memory that is new costs more than the ids in it.
+const MAX_KEPT_IDS: usize = 1 << 21;
+
+/// What `make` makes of the ids of `text`, which several threads may share.
+pub(super) fn with_ids<E: Encoder, T>(
+    py: Python<'_>,
+    encoder: &Arc<E>,
+    allowed: &Arc<E::Allowed>,
+    text: Text,
+    num_threads: usize,
+    make: impl FnOnce(&[u32]) -> PyResult<T>,
+) -> PyResult<T> {
+    if num_threads > 1 && text.len() > PART_BYTES {
+        let parts = encode_parts(py, encoder, allowed, vec![text], Some(num_threads), |_| String::new())?;
+        return make(&joined(py, &parts)?);
+    }
+    // The scratch is lent and given back with the interpreter lock held.
+    let mut scratch = encoder.idle().lend();
+    let mut ids = std::mem::take(E::room(&mut scratch));
+    ids.clear();
+    let done = if text.len() < SHORT_BYTES {
+        guarded(py, || encoder.encode_into(&text, allowed, &mut scratch, &mut ids, &mut || true))
+    } else {
+        interruptible(py, |go_on| encoder.encode_into(&text, allowed, &mut scratch, &mut ids, go_on))
+    };
+    let made = done.and_then(|()| make(&ids));
+    if ids.capacity() <= MAX_KEPT_IDS {
+        *E::room(&mut scratch) = ids;
+    }
+    encoder.idle().give_back(scratch);
+    made
 }
 
 /// The ids of the parts of each text, in order. An error names its text as `name` does.
@@ -93,7 +130,7 @@ pub(super) fn encode_parts<E: Encoder>(
 }
 
 /// The ids of one text from those of its parts.
-pub(super) fn joined(py: Python<'_>, parts: &[PartIds]) -> PyResult<Vec<u32>> {
+fn joined(py: Python<'_>, parts: &[PartIds]) -> PyResult<Vec<u32>> {
     interruptible(py, |go_on| {
         let mut ids = Vec::with_capacity(parts.iter().map(|part| part.ids().len()).sum());
         for part in parts {

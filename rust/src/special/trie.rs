@@ -62,8 +62,8 @@ struct Rest<V> {
 }
 
 impl<V: Copy + Default> Trie<V> {
-    /// The trie of `tokens`, which are sorted, not empty and no two equal, and of a value for each. None where a walk could be long for nothing, or
-    /// they are too many.
+    /// The trie of `tokens`, which are sorted, not empty and no two equal, and of a value for each. None where a walk could
+    /// be long for nothing, or they are too many.
     pub fn new(tokens: &[&[u8]], values: &[V]) -> Option<Self> {
         let ends = tokens.iter().scan(0, |end, token| {
             *end += token.len();

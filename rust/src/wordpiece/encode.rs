@@ -3,14 +3,11 @@
 use super::bert::Bert;
 use super::matching::Longest;
 use super::scan::{Places, Words, for_each_batch};
-use super::table::{FEW, Key, Table};
-use crate::bpe::cache::{LongTable, MAX_LONG_BYTES};
+use crate::bpe::cache::{FEW, Key, LongTable, MAX_LONG_BYTES, WordTable};
 use crate::error::{Error, Result};
 
 /// Words that are looked up at once.
 const BATCH: usize = 32;
-/// Room for ids that is kept from text to text.
-const MAX_KEPT_IDS: usize = 1 << 20;
 
 /// BertNormalizer, BertPreTokenizer and WordPiece as one.
 #[derive(Debug)]
@@ -22,7 +19,7 @@ pub struct WordPiece {
 /// The ids of words met before.
 #[derive(Debug, Default)]
 struct Known {
-    table: Table,
+    table: WordTable,
     long: LongTable,
 }
 
@@ -31,22 +28,6 @@ struct Known {
 pub struct Scratch {
     words: Words,
     known: Known,
-    ids: Vec<u32>,
-}
-
-impl Scratch {
-    /// An empty list, with the memory of the last one that was given back.
-    pub fn take_ids(&mut self) -> Vec<u32> {
-        let mut ids = std::mem::take(&mut self.ids);
-        ids.clear();
-        ids
-    }
-
-    pub fn give_back(&mut self, ids: Vec<u32>) {
-        if ids.capacity() <= MAX_KEPT_IDS {
-            self.ids = ids;
-        }
-    }
 }
 
 impl WordPiece {
@@ -95,7 +76,7 @@ impl WordPiece {
         ids: &mut Vec<u32>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
-        let Scratch { words, known, .. } = scratch;
+        let Scratch { words, known } = scratch;
         for_each_batch(text, bert.actions(), words, &mut |buffer, places| {
             if !go_on() {
                 return Err(Error::Interrupted);
@@ -137,9 +118,7 @@ impl WordPiece {
     fn encode_rare(&self, key: Key, word: &[u8], Known { table, long }: &mut Known, ids: &mut Vec<u32>) -> Result<()> {
         let before = ids.len();
         if !key.is_of_none() {
-            if let Some(word) = table.find(key) {
-                ids.extend_from_slice(table.many(word));
-            } else {
+            if !table.append(key, ids) {
                 self.longest.encode_into(word, ids)?;
                 table.insert(key, ids.get(before..).unwrap_or_default());
             }
@@ -159,7 +138,7 @@ impl Known {
     fn expect(&self, buffer: &[u8], places: Places, keys: &mut [Key; BATCH]) {
         let mut has_long = false;
         for (slot, (start, end)) in keys.iter_mut().zip(places.iter()) {
-            let key = Key::new(buffer, start, end);
+            let key = Key::of_word(buffer, start, end);
             has_long |= key.is_of_none();
             self.table.expect(key.hash);
             *slot = key;

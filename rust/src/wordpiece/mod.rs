@@ -14,5 +14,4 @@ pub mod encode;
 mod likelihood;
 pub mod matching;
 pub mod scan;
-mod table;
 pub mod train;
