@@ -560,20 +560,20 @@ tok = mg.load(NAME)
 before = tok.encode("hello world")
 words = "".join(" word" + str(n) for n in range(1_000_000))
 text = words * 15
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-start = time.monotonic()
-signal.setitimer(signal.ITIMER_REAL, 0.3)
+signal.signal(signal.SIGPROF, signal.default_int_handler)
+start = time.process_time()
+signal.setitimer(signal.ITIMER_PROF, 0.3)
 try:
     CALL
-    time.sleep(9)
+    raise SystemExit("the call ended before the signal")
 except KeyboardInterrupt:
-    print(time.monotonic() - start - 0.3)
+    print(time.process_time() - start - 0.3)
 assert tok.encode("hello world") == before
 """
 
 
 def seconds_to_interrupt(call, name="cl100k_base"):
-    """How long after a signal, as Ctrl-C sends, the exception came. The tokenizer works afterwards."""
+    """How long after a signal, as Ctrl-C sends, the exception came, in processor time. The tokenizer works afterwards."""
     return float(alone(INTERRUPTED.replace("NAME", repr(name)).replace("CALL", call)))
 
 
@@ -591,16 +591,16 @@ def seconds_to_interrupt(call, name="cl100k_base"):
         "mg.train([words], vocab_size=1_000_000, split=None, tie_break='first')",
     ],
 )
-def test_ctrl_c_ends_a_call_within_a_second(call):
-    assert seconds_to_interrupt(call) < 1
+def test_ctrl_c_ends_a_call_within_half_a_second(call):
+    assert seconds_to_interrupt(call) < 0.5
 
 
-def test_ctrl_c_ends_a_long_piece_within_a_second():
-    assert seconds_to_interrupt("tok.encode('ab' * 4_000_000)") < 1
+def test_ctrl_c_ends_a_long_piece_within_half_a_second():
+    assert seconds_to_interrupt("tok.encode('ab' * 4_000_000)") < 0.5
 
 
-def test_ctrl_c_ends_a_list_of_tokens_within_a_second():
-    assert seconds_to_interrupt("tok.tokens(words)") < 1
+def test_ctrl_c_ends_a_list_of_tokens_within_half_a_second():
+    assert seconds_to_interrupt("tok.tokens(words)") < 0.5
 
 
 def chain_of(*normalizer, pre_tokenizer=None):
@@ -622,10 +622,10 @@ CHAINS = {
 
 @pytest.mark.parametrize("make", CHAINS.values(), ids=CHAINS.keys())
 @pytest.mark.parametrize("call", ["encode(long)", "pieces(long)", "tokens(long)", "prepare(long, offsets=True)"])
-def test_ctrl_c_ends_a_chain_within_a_second(tmp_path, make, call):
+def test_ctrl_c_ends_a_chain_within_half_a_second(tmp_path, make, call):
     make().save(str(tmp_path / "tokenizer.json"))
-    call = f"long = 'é' + words * 4; start = time.monotonic(); signal.setitimer(signal.ITIMER_REAL, 0.3); tok.{call}"
-    assert seconds_to_interrupt(call, str(tmp_path)) < 1
+    call = f"long = 'é' + words * 4; start = time.process_time(); signal.setitimer(signal.ITIMER_PROF, 0.3); tok.{call}"
+    assert seconds_to_interrupt(call, str(tmp_path)) < 0.5
 
 
 # Memory.
@@ -749,7 +749,7 @@ def test_a_special_token_of_a_million_characters_is_found(gpt2):
     assert tok.encode(f"a{name}b{name[:-1]}", allow_special="all")[:3] == [64, 60_000, 65]
 
 
-def test_a_long_special_token_that_repeats_itself_is_found_within_a_second(gpt2):
+def test_a_long_special_token_that_repeats_itself_is_found_within_half_a_second(gpt2):
     tok = gpt2.with_special_tokens({"ab" * 10_000: 60_000})
     with Clock() as finding:
         assert tok.encode("ab" * 10_000, allow_special="all") == [60_000]

@@ -197,10 +197,10 @@ def test_tables_put_in_by_hand_are_used():
 
 def test_training_on_a_megabyte_takes_seconds():
     tokenizer, text = RegexTokenizer(), PROSE * 200
-    start = time.perf_counter()
+    start = time.process_time()
     tokenizer.train(text, 2000)
     assert tokenizer.decode(tokenizer.encode(text)) == text
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 # Special tokens

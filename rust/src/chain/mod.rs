@@ -321,7 +321,7 @@ impl Chain {
             let mut start = 0;
             while start < text.len() {
                 let is_short = text.len() <= MAX_WHOLE_BYTES;
-                let end = if is_short { text.len() } else { self.model.part_end(text, start) };
+                let end = if is_short { text.len() } else { self.model.part_end(text, start, pulse)? };
                 let part = text.get(start..end).unwrap_or_default();
                 pulse.beat(part.len())?;
                 memo.tokenize((&self.model, forbidden), part, start as u32, tokens, pulse)?;

@@ -103,20 +103,21 @@ impl Bpe {
 
     /// Where the part of `piece` ends that begins at `start` and whose tokens are the same without the rest: in front of
     /// a character that no merge joins to the one before. Both must be tokens.
-    pub fn part_end(&self, piece: &str, start: usize) -> usize {
-        let Some(joints) = &self.joints else { return piece.len() };
+    pub fn part_end(&self, piece: &str, start: usize, pulse: &mut Pulse) -> Result<usize> {
+        let Some(joints) = &self.joints else { return Ok(piece.len()) };
         let mut before = None;
         for (at, character) in piece.get(start..).unwrap_or_default().char_indices() {
+            pulse.beat(1)?;
             let mut buffer = [0; 4];
             let id = self.vocabulary.find(character.encode_utf8(&mut buffer).as_bytes()).map(|(_, id)| id);
             if let (Some(left), Some(right)) = (before, id)
                 && !joints.contains(&(left, right))
             {
-                return start + at;
+                return Ok(start + at);
             }
             before = id;
         }
-        piece.len()
+        Ok(piece.len())
     }
 
     pub fn tokenize(
@@ -297,7 +298,7 @@ mod tests {
         let mut parts = Vec::new();
         let mut start = 0;
         while start < piece.len() {
-            let end = model.part_end(piece, start);
+            let end = model.part_end(piece, start, &mut Pulse::new(&mut || true)).expect("nothing stops it");
             parts.push(&piece[start..end]);
             start = end;
         }

@@ -110,10 +110,10 @@ impl Model {
     }
 
     /// Where the part of `piece` ends that begins at `start` and can be tokenized alone.
-    pub fn part_end(&self, piece: &str, start: usize) -> usize {
+    pub fn part_end(&self, piece: &str, start: usize, pulse: &mut Pulse) -> Result<usize> {
         match self {
-            Self::Bpe(model) => model.part_end(piece, start),
-            _ => piece.len(),
+            Self::Bpe(model) => model.part_end(piece, start, pulse),
+            _ => Ok(piece.len()),
         }
     }
 

@@ -33,14 +33,18 @@ pub struct Unigram {
     byte_tokens: Option<Vec<Option<u32>>>,
 }
 
-/// The best way to a place in the piece.
-#[derive(Debug, Clone, Copy, Default)]
+/// The best way to a place in the piece: where its last token begins.
+#[derive(Debug, Clone, Copy)]
 struct Way {
     score: f64,
     start: u32,
     id: u32,
-    is_reached: bool,
 }
+
+/// No way yet: pieces are shorter than that.
+const NO_WAY: Way = Way { score: 0.0, start: u32::MAX, id: u32::MAX };
+/// Places that are made together.
+const STRIDE: usize = 1 << 12;
 
 impl Unigram {
     /// Ids are places in the vocabulary. Of equal tokens the last is found.
@@ -101,15 +105,21 @@ impl Unigram {
 
     /// Start, end and id of each token of the best path, the last first.
     fn best_path(&self, piece: &str, forbidden: &Forbidden, pulse: &mut Pulse) -> Result<Vec<(u32, u32, u32)>> {
-        let mut ways = vec![Way::default(); piece.len() + 1];
+        let mut ways = Vec::with_capacity(piece.len() + 1);
+        let reach = self.vocabulary.longest().max('\u{10FFFF}'.len_utf8());
         for (start, character) in piece.char_indices() {
             // A place costs about as much as tens of bytes elsewhere.
             pulse.beat(16)?;
+            if ways.len() <= (start + reach).min(piece.len()) {
+                ways.resize((start + reach + STRIDE).min(piece.len() + 1), NO_WAY);
+            }
             let score_here = ways.get(start).map_or(0.0, |way| way.score);
             let mut offer = |size: usize, id: u32, score: f64| {
                 let score = score + score_here;
-                if let Some(way) = ways.get_mut(start + size).filter(|way| !way.is_reached || score > way.score) {
-                    *way = Way { score, start: start as u32, id, is_reached: true };
+                if let Some(way) =
+                    ways.get_mut(start + size).filter(|way| way.start == NO_WAY.start || score > way.score)
+                {
+                    *way = Way { score, start: start as u32, id };
                 }
             };
             let size_here = character.len_utf8();
@@ -132,7 +142,7 @@ impl Unigram {
         let mut end = piece.len() as u32;
         while end > 0 {
             pulse.beat(1)?;
-            let way = ways.get(end as usize).copied().unwrap_or_default();
+            let way = ways.get(end as usize).copied().unwrap_or(Way { start: 0, ..NO_WAY });
             path.push((way.start, end, way.id));
             end = way.start;
         }
