@@ -101,6 +101,11 @@ impl Slot {
         (self.low ^ key.low) | (self.high ^ key.high) << (u64::BITS - NUM_IDS) == 0
     }
 
+    #[inline]
+    fn num_ids(&self) -> usize {
+        (self.high >> NUM_IDS) as usize
+    }
+
     fn hash(&self) -> usize {
         let shift = u64::BITS - NUM_IDS;
         hash(u128::from(self.high << shift >> shift) << 64 | u128::from(self.low))
@@ -127,8 +132,13 @@ impl WordTable {
     }
 
     /// What is kept under `key`.
-    #[inline] // once a piece
+    #[inline]
     pub fn find(&self, key: Key) -> Option<Known> {
+        self.slot(key).map(|slot| Known { ids: slot.ids, num_ids: slot.num_ids() })
+    }
+
+    #[inline] // once a piece
+    fn slot(&self, key: Key) -> Option<&Slot> {
         let mut at = key.hash & self.mask();
         loop {
             let Line(slots) = self.lines.get(at)?;
@@ -136,7 +146,7 @@ impl WordTable {
             // Chosen by arithmetic: which of the two it is cannot be foreseen.
             let slot = slots.get(usize::from(second.is_of(key)))?;
             if slot.is_of(key) {
-                return Some(Known { ids: slot.ids, num_ids: (slot.high >> NUM_IDS) as usize });
+                return Some(slot);
             }
             if first.high == 0 || second.high == 0 {
                 return None;
@@ -152,10 +162,10 @@ impl WordTable {
         let mut num_ids = 0;
         for (at, &key) in keys.iter().enumerate() {
             // As many numbers are written for each piece, whether it has one token or four: no branch to foresee.
-            match (self.find(key), ids.get_mut(num_ids..num_ids + FEW)) {
-                (Some(known), Some(room)) if known.num_ids <= FEW => {
-                    room.copy_from_slice(&known.ids);
-                    num_ids += known.num_ids;
+            match (self.slot(key), ids.get_mut(num_ids..num_ids + FEW)) {
+                (Some(slot), Some(room)) if slot.num_ids() <= FEW => {
+                    room.copy_from_slice(&slot.ids);
+                    num_ids += slot.num_ids();
                 }
                 _ => return (at, num_ids),
             }

@@ -65,7 +65,7 @@ impl Bpe {
             ("whole piece", whole),
             ("word table", "pieces met before, of up to 15 bytes in one cache line, of up to 256 in another table"),
             ("hard boundaries", "pieces that are not ASCII fall into segments that no token reaches across"),
-            ("merging", "scanned up to 64 bytes, a heap beyond, in windows from 1024: time grows as the text does"),
+            ("merging", "scanned below 64 bytes, a heap beyond, in windows from 1024: time grows as the text does"),
         ]
     }
 
@@ -207,7 +207,7 @@ impl Bpe {
         }
         let batch = std::mem::take(&mut scratch.batch);
         self.for_each_segment(text, piece, characters, &mut |segment| {
-            let is_long = segment.end - segment.start > SCAN_LIMIT;
+            let is_long = segment.end - segment.start >= SCAN_LIMIT;
             if is_long || scratch.batch.segments.len() == batch::SIZE {
                 self.finish_segments(text, scratch, ids)?;
             }
@@ -231,7 +231,7 @@ impl Bpe {
     }
 
     fn add_segment(&self, text: &[u8], span: Span, key: Key, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<()> {
-        if span.end - span.start > SCAN_LIMIT {
+        if span.end - span.start >= SCAN_LIMIT {
             let start = scratch.batch.made.len();
             self.merge(text, span, &mut scratch.merger, &mut scratch.batch.made, pulse)?;
             scratch.batch.add_made(start);

@@ -1,7 +1,7 @@
 //! Merges one piece: the leftmost pair of lowest rank, until no pair has one.
 //!
-//! Pieces of up to 64 bytes look for the lowest among all, in registers; longer ones take a heap, O(n log n); those far
-//! longer go through in windows, O(n), so that what is under work stays near. All give the same ids.
+//! Pieces of fewer than 64 bytes are scanned, see `scan.rs`; longer ones take a heap, O(n log n); those far longer go
+//! through in windows, O(n), so that what is under work stays near. All give the same ids.
 //!
 //! Windows are exact because of two facts about merging, which hold for every vocabulary. What a piece has become, cut
 //! at the ends of its tokens, is what its parts become alone: no merge reached across. And two parts that share a token
@@ -11,21 +11,18 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
-use super::pairs::{NEVER, NONE, Pairs};
+use super::pairs::{NEVER, NONE, Pairs, Ranks};
+use super::scan::Scans;
 use crate::error::{Error, Result};
 use crate::pulse::Pulse;
 use crate::split::Span;
 
-/// Pieces of up to this many bytes are merged by scanning. A power of two.
+/// Pieces of fewer than this many bytes are merged by scanning.
 pub const SCAN_LIMIT: usize = 64;
-const SCAN_BITS: u32 = SCAN_LIMIT.trailing_zeros();
-/// In place of a rank where there is none.
-const NOTHING: i32 = i32::MAX;
-/// Ranks looked at together.
-const LANES: usize = 8;
-/// Pieces merged in turns, a step each: while the ranks for one are fetched from far, the others go on.
-const SIDE_BY_SIDE: usize = 8;
+/// Of which most are shorter than this.
+const SHORT: usize = 16;
 
 /// At least eight times the longest token: a window reaches back into the last one by an eighth.
 const WINDOW: usize = 1024;
@@ -33,25 +30,12 @@ const WINDOW: usize = 1024;
 /// Buffers that outlive a piece, and the tokens of the last one.
 #[derive(Debug)]
 pub struct Merger {
-    scans: Box<[Scan; SIDE_BY_SIDE]>,
+    scans: Box<(Scans<SHORT>, Scans<SCAN_LIMIT>)>,
     links: Vec<Link>,
     heap: BinaryHeap<Reverse<u64>>,
     ids: Vec<u32>,
     window: Vec<Token>,
     next_window: Vec<Token>,
-}
-
-/// The tokens of a piece of up to `SCAN_LIMIT` bytes, by the place of their first byte.
-#[derive(Debug, Clone)]
-struct Scan {
-    ids: [u32; SCAN_LIMIT],
-    /// Rank and place of the pair that begins here, in one number: the least is the leftmost of lowest rank.
-    ranked: [i32; SCAN_LIMIT],
-    next: [u8; SCAN_LIMIT],
-    previous: [u8; SCAN_LIMIT],
-    length: usize,
-    /// Where pairs begin whose ranks are under way.
-    expected: [Option<u8>; 2],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +56,7 @@ struct Token {
 impl Default for Merger {
     fn default() -> Self {
         Self {
-            scans: Box::new(std::array::from_fn(|_| Scan::new())),
+            scans: Box::new((Scans::new(), Scans::new())),
             links: Vec::new(),
             heap: BinaryHeap::new(),
             ids: Vec::new(),
@@ -82,21 +66,11 @@ impl Default for Merger {
     }
 }
 
-/// What the rank of two neighbours is.
-pub trait Ranks {
-    /// `joined` are the bytes of both.
-    fn rank(&self, left: u32, right: u32, joined: &[u8]) -> u32;
-
-    /// Says that `rank` will be asked soon.
-    #[inline]
-    fn expect(&self, _left: u32, _right: u32) {}
-}
-
 impl Merger {
     /// Merges a piece of moderate length.
     #[inline]
     fn merge(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
-        if piece.len() <= SCAN_LIMIT { self.scan(pairs, ranks, piece) } else { self.heap(pairs, ranks, piece) }
+        if piece.len() < SCAN_LIMIT { self.scan(pairs, ranks, piece) } else { self.heap(pairs, ranks, piece) }
     }
 
     /// Merges a piece of any length and appends its tokens to `ids`. `pulse` beats once a window.
@@ -183,41 +157,22 @@ impl Merger {
         spans: &[Span],
         mut done: impl FnMut(usize, &[u32]),
     ) -> Result<()> {
-        let mut pieces = spans.iter().map(|span| text.get(span.start..span.end).unwrap_or_default()).enumerate();
-        let mut at_work: [Option<(usize, &[u8])>; SIDE_BY_SIDE] = [None; SIDE_BY_SIDE];
-        let mut num_at_work = SIDE_BY_SIDE;
-        while num_at_work > 0 {
-            num_at_work = 0;
-            for (place, at_work) in at_work.iter_mut().enumerate() {
-                if let Some((number, piece)) = *at_work {
-                    if self.scans[place].step(pairs, ranks, piece) {
-                        num_at_work += 1;
-                        continue;
-                    }
-                    self.scans[place].finish(&mut self.ids);
-                    done(number, &self.ids);
-                }
-                *at_work = None;
-                for (number, piece) in pieces.by_ref() {
-                    if piece.len() <= SCAN_LIMIT {
-                        self.scans[place].start(pairs, piece)?;
-                        (*at_work, num_at_work) = (Some((number, piece)), num_at_work + 1);
-                        break;
-                    }
-                    self.heap(pairs, ranks, piece)?;
-                    done(number, &self.ids);
-                }
-            }
+        let piece = |span: &Span| text.get(span.start..span.end).unwrap_or_default();
+        let of = |sizes: Range<usize>| {
+            spans.iter().map(piece).enumerate().filter(move |(_, piece)| sizes.contains(&piece.len()))
+        };
+        let (short, long) = &mut *self.scans;
+        short.merge(pairs, ranks, of(0..SHORT), &mut self.ids, &mut done)?;
+        long.merge(pairs, ranks, of(SHORT..SCAN_LIMIT), &mut self.ids, &mut done)?;
+        for (number, piece) in of(SCAN_LIMIT..usize::MAX) {
+            self.heap(pairs, ranks, piece)?;
+            done(number, &self.ids);
         }
         Ok(())
     }
 
     fn scan(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
-        let scan = &mut self.scans[0];
-        scan.start(pairs, piece)?;
-        while scan.step(pairs, ranks, piece) {}
-        scan.finish(&mut self.ids);
-        Ok(())
+        self.merge_many(pairs, ranks, piece, &[Span { start: 0, end: piece.len() }], |_, _| {})
     }
 
     fn heap(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> Result<()> {
@@ -264,85 +219,6 @@ impl Merger {
     }
 }
 
-impl Scan {
-    fn new() -> Self {
-        Self {
-            ids: [0; SCAN_LIMIT],
-            ranked: [NOTHING; SCAN_LIMIT],
-            next: [0; SCAN_LIMIT],
-            previous: [0; SCAN_LIMIT],
-            length: 0,
-            expected: [None; 2],
-        }
-    }
-
-    /// Takes up a piece: its bytes are its tokens.
-    #[inline]
-    fn start(&mut self, pairs: &Pairs, piece: &[u8]) -> Result<()> {
-        let piece = piece.get(..SCAN_LIMIT).unwrap_or(piece);
-        self.length = piece.len();
-        self.expected = [None; 2];
-        for (at, &byte) in piece.iter().enumerate() {
-            self.ids[at] = pairs.of_byte(byte)?;
-            self.ranked[at] = piece.get(at + 1).map_or(NOTHING, |&right| ranked(pairs.rank_of_bytes(byte, right), at));
-            (self.previous[at], self.next[at]) = ((at as u8).wrapping_sub(1), at as u8 + 1);
-        }
-        for at in piece.len()..piece.len().next_multiple_of(LANES) {
-            self.ranked[at] = NOTHING;
-        }
-        Ok(())
-    }
-
-    /// Merges the leftmost pair of lowest rank; false where no pair has one.
-    #[inline]
-    fn step(&mut self, pairs: &Pairs, ranks: &impl Ranks, piece: &[u8]) -> bool {
-        for at in self.expected.into_iter().flatten() {
-            let at = usize::from(at) % SCAN_LIMIT;
-            let right = usize::from(self.next[at]) % SCAN_LIMIT;
-            let joined = piece.get(at..usize::from(self.next[right])).unwrap_or_default();
-            self.ranked[at] = ranked(ranks.rank(self.ids[at], self.ids[right], joined), at);
-        }
-        let least = lowest(&self.ranked[..self.length.next_multiple_of(LANES)]);
-        if least == NOTHING {
-            return false;
-        }
-        let at = least as usize % SCAN_LIMIT;
-        let gone = usize::from(self.next[at]) % SCAN_LIMIT;
-        let right = usize::from(self.next[gone]);
-        self.ids[at] = pairs.merged(least as u32 >> SCAN_BITS);
-        self.next[at] = self.next[gone];
-        (self.ranked[at], self.ranked[gone]) = (NOTHING, NOTHING);
-        self.expected = [None; 2];
-        if right < self.length {
-            let right = right % SCAN_LIMIT;
-            self.previous[right] = at as u8;
-            ranks.expect(self.ids[at], self.ids[right]);
-            self.expected[0] = Some(at as u8);
-        }
-        if at > 0 {
-            let left = self.previous[at];
-            ranks.expect(self.ids[usize::from(left) % SCAN_LIMIT], self.ids[at]);
-            self.expected[1] = Some(left);
-        }
-        true
-    }
-
-    fn finish(&self, ids: &mut Vec<u32>) {
-        ids.clear();
-        let mut at = 0;
-        while at < self.length {
-            ids.push(self.ids[at % SCAN_LIMIT]);
-            at = usize::from(self.next[at % SCAN_LIMIT]);
-        }
-    }
-}
-
-/// Rank and place in one number.
-#[inline]
-fn ranked(rank: u32, at: usize) -> i32 {
-    if rank == NEVER { NOTHING } else { (rank << SCAN_BITS) as i32 | at as i32 }
-}
-
 /// Lower ranks come first, then places further left.
 #[inline]
 fn entry(rank: u32, at: u32) -> Reverse<u64> {
@@ -354,7 +230,7 @@ fn entry(rank: u32, at: u32) -> Reverse<u64> {
 fn line_up(ranks: &impl Ranks, piece: &[u8], links: &mut [Link], heap: &mut BinaryHeap<Reverse<u64>>, at: u32) {
     let Some(&left) = links.get(at as usize) else { return };
     let found = links.get(left.next as usize).map_or(NEVER, |right| {
-        ranks.rank(left.id, right.id, piece.get(at as usize..right.next as usize).unwrap_or_default())
+        ranks.rank(left.id, right.id, || piece.get(at as usize..right.next as usize).unwrap_or_default())
     });
     if let Some(link) = links.get_mut(at as usize) {
         link.rank = found;
@@ -362,17 +238,6 @@ fn line_up(ranks: &impl Ranks, piece: &[u8], links: &mut [Link], heap: &mut Bina
     if found != NEVER {
         heap.push(entry(found, at));
     }
-}
-
-#[inline]
-fn lowest(ranked: &[i32]) -> i32 {
-    let mut least = [NOTHING; LANES];
-    for lanes in ranked.as_chunks::<LANES>().0 {
-        for (least, &other) in least.iter_mut().zip(lanes) {
-            *least = (*least).min(other);
-        }
-    }
-    least.into_iter().min().unwrap_or(NOTHING)
 }
 
 #[cfg(test)]
@@ -418,7 +283,7 @@ mod tests {
         let mut random = Random(7);
         for (vocabulary, pairs) in models() {
             let ranks = pairs.ranks(&vocabulary);
-            for length in (0..=SCAN_LIMIT).chain(1..=SCAN_LIMIT) {
+            for length in (0..SCAN_LIMIT).chain(1..SCAN_LIMIT) {
                 let piece = random.piece(length, b"aaabb");
                 let mut merger = Merger::default();
                 merger.scan(&pairs, &ranks, &piece).expect("all bytes have tokens");

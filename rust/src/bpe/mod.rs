@@ -11,4 +11,5 @@ pub mod encode;
 mod merge;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 mod pairs;
+mod scan;
 pub mod train;

@@ -15,18 +15,28 @@ use std::sync::{Mutex, OnceLock};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::merge::{Merger, Ranks};
+use super::merge::Merger;
 use crate::error::{Error, Result};
 use crate::memory::{filled, prefetch};
 use crate::split::Span;
 use crate::vocabulary::{MAX_ID, Vocabulary};
 
 /// The rank of two tokens that do not merge; greater than all others.
-pub const NEVER: u32 = u32::MAX;
+pub const NEVER: u32 = 1 << PairTable::RANK_BITS;
 pub const NONE: u32 = u32::MAX;
 
 /// Look-ups by bytes that cost about as much as the table of pairs: some 50 ms for 100,000 tokens.
 const LOOK_UPS_BEFORE_TABLE: u32 = 1 << 18;
+
+/// What the rank of two neighbours is.
+pub trait Ranks {
+    /// `joined` gives the bytes of both.
+    fn rank<'p>(&self, left: u32, right: u32, joined: impl FnOnce() -> &'p [u8]) -> u32;
+
+    /// Says that `rank` will be asked soon.
+    #[inline]
+    fn expect(&self, _left: u32, _right: u32) {}
+}
 
 #[derive(Debug)]
 pub struct Pairs {
@@ -34,6 +44,7 @@ pub struct Pairs {
     /// The id that a merge of each rank makes; empty where the rank is the id.
     id_by_rank: Vec<u32>,
     id_by_byte: [u32; 256],
+    no_id: u32,
     /// The rank of each pair of bytes: what a merge begins with, in memory that stays near.
     byte_pairs: Vec<u32>,
 }
@@ -113,7 +124,8 @@ impl Pairs {
 
     fn new(vocabulary: &Vocabulary, semantics: Semantics, id_by_rank: Vec<u32>) -> Self {
         let id_by_byte = std::array::from_fn(|byte| vocabulary.find(&[byte as u8]).map_or(NONE, |(_, id)| id));
-        let mut pairs = Self { semantics, id_by_rank, id_by_byte, byte_pairs: vec![NEVER; 1 << 16] };
+        let no_id = vocabulary.max_id() + 1;
+        let mut pairs = Self { semantics, id_by_rank, id_by_byte, no_id, byte_pairs: vec![NEVER; 1 << 16] };
         for (_, token) in vocabulary.iter() {
             if let &[left, right] = token {
                 let id = |byte: u8| id_by_byte.get(usize::from(byte)).copied().unwrap_or(NONE);
@@ -133,6 +145,12 @@ impl Pairs {
             Some(&id) if id != NONE => Ok(id),
             _ => Err(Error::NoByteToken { byte }),
         }
+    }
+
+    /// An id that no token has.
+    #[inline]
+    pub fn no_id(&self) -> u32 {
+        self.no_id
     }
 
     /// The rank of the tokens of two bytes.
@@ -230,10 +248,10 @@ pub struct AllRanks<'p> {
 
 impl Ranks for AllRanks<'_> {
     #[inline]
-    fn rank(&self, left: u32, right: u32, joined: &[u8]) -> u32 {
+    fn rank<'p>(&self, left: u32, right: u32, joined: impl FnOnce() -> &'p [u8]) -> u32 {
         match self.table {
             Some(table) => table.get(left, right),
-            None => self.pairs.count_look_up(self.vocabulary, left, right, joined),
+            None => self.pairs.count_look_up(self.vocabulary, left, right, joined()),
         }
     }
 
@@ -247,14 +265,14 @@ impl Ranks for AllRanks<'_> {
 
 impl Ranks for PairTable {
     #[inline]
-    fn rank(&self, left: u32, right: u32, _joined: &[u8]) -> u32 {
+    fn rank<'p>(&self, left: u32, right: u32, _joined: impl FnOnce() -> &'p [u8]) -> u32 {
         self.get(left, right)
     }
 
     #[inline]
     fn expect(&self, left: u32, right: u32) {
-        if let Self::Packed { slots, shift } = self {
-            prefetch(slots, Self::place(Self::key(left, right), *shift));
+        if let Self::Packed { lines, shift } = self {
+            prefetch(lines, Self::place(Self::key(left, right), *shift));
         }
     }
 }
@@ -264,14 +282,19 @@ fn rank_of(ranks: &[u32], (place, id): (u32, u32)) -> u32 {
     ranks.get(place as usize).copied().unwrap_or(id)
 }
 
-/// Ranks by pairs of ids. Open addressing, at most half full.
+/// Ranks by pairs of ids.
 #[derive(Debug)]
 pub enum PairTable {
-    /// Left id, right id and rank in 20, 20 and 24 bits: a look-up is one cache line of eight slots.
-    Packed { slots: Vec<u64>, shift: u32 },
+    /// Half full at most. One that finds its line taken goes to the next.
+    Packed { lines: Vec<Line>, shift: u32 },
     /// For ids of more bits.
     Wide(HashMap<(u32, u32), u32, FixedState>),
 }
+
+/// Half a cache line. Left id, right id and rank of four pairs in 20, 20 and 24 bits; those that are free come last.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+pub struct Line([u64; 4]);
 
 impl PairTable {
     const ID_BITS: u32 = 20;
@@ -279,12 +302,12 @@ impl PairTable {
     const FREE: u64 = u64::MAX;
 
     fn new(max_id: u32, num_pairs: usize) -> Self {
-        // The greatest id of all bits is left to `FREE`.
-        if max_id >= (1 << Self::ID_BITS) - 1 {
+        // The id of all bits is left to `FREE`, and there must be one that no token has.
+        if max_id >= (1 << Self::ID_BITS) - 2 {
             return Self::Wide(HashMap::with_capacity_and_hasher(num_pairs, FixedState::with_seed(0)));
         }
-        let bits = (num_pairs * 2 + 8).next_power_of_two().trailing_zeros();
-        Self::Packed { slots: filled(Self::FREE, 1 << bits), shift: 64 - bits }
+        let bits = (num_pairs / 2 + 2).next_power_of_two().trailing_zeros();
+        Self::Packed { lines: filled(Line([Self::FREE; 4]), 1 << bits), shift: 64 - bits }
     }
 
     #[inline]
@@ -292,6 +315,7 @@ impl PairTable {
         u64::from(left) << Self::ID_BITS | u64::from(right)
     }
 
+    /// The line where the search for a pair begins.
     #[inline]
     fn place(key: u64, shift: u32) -> usize {
         (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
@@ -301,17 +325,18 @@ impl PairTable {
     #[inline]
     fn get(&self, left: u32, right: u32) -> u32 {
         match self {
-            Self::Packed { slots, shift } => {
+            Self::Packed { lines, shift } => {
                 let key = Self::key(left, right);
                 let mut at = Self::place(key, *shift);
                 loop {
-                    match slots.get(at) {
-                        Some(&slot) if slot >> Self::RANK_BITS == key => {
-                            return slot as u32 & ((1 << Self::RANK_BITS) - 1);
-                        }
-                        Some(&Self::FREE) | None => return NEVER,
-                        Some(_) => at = (at + 1) & (slots.len() - 1),
+                    let Some(Line(slots)) = lines.get(at) else { return NEVER };
+                    // Of equal ids nothing is left but the rank.
+                    let [a, b, c, d] = slots.map(|slot| slot ^ key << Self::RANK_BITS);
+                    let rank = a.min(b).min(c.min(d)).min(u64::from(NEVER)) as u32;
+                    if rank != NEVER || slots.last() == Some(&Self::FREE) {
+                        return rank;
                     }
+                    at = (at + 1) & (lines.len() - 1);
                 }
             }
             Self::Wide(ranks) => ranks.get(&(left, right)).copied().unwrap_or(NEVER),
@@ -321,12 +346,13 @@ impl PairTable {
     /// Of a pair that is there already, the new rank counts.
     fn insert(&mut self, left: u32, right: u32, rank: u32) {
         match self {
-            Self::Packed { slots, shift } => {
+            Self::Packed { lines, shift } => {
                 let key = Self::key(left, right);
                 let mut at = Self::place(key, *shift);
-                let mask = slots.len() - 1;
-                while let Some(slot) = slots.get_mut(at) {
-                    if *slot == Self::FREE || *slot >> Self::RANK_BITS == key {
+                let mask = lines.len() - 1;
+                while let Some(Line(slots)) = lines.get_mut(at) {
+                    let is_its = |slot: &&mut u64| **slot == Self::FREE || **slot >> Self::RANK_BITS == key;
+                    if let Some(slot) = slots.iter_mut().find(is_its) {
                         *slot = key << Self::RANK_BITS | u64::from(rank);
                         return;
                     }
@@ -352,8 +378,8 @@ mod tests {
     }
 
     impl Ranks for ByBytes<'_> {
-        fn rank(&self, left: u32, right: u32, joined: &[u8]) -> u32 {
-            let rank = self.pairs.look_up(self.vocabulary, left, right, joined);
+        fn rank<'p>(&self, left: u32, right: u32, joined: impl FnOnce() -> &'p [u8]) -> u32 {
+            let rank = self.pairs.look_up(self.vocabulary, left, right, joined());
             assert_eq!(rank, self.table.get(left, right));
             rank
         }
