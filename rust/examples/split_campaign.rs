@@ -232,7 +232,8 @@ fn texts(count: usize) {
         for _ in 0..count {
             let text = testing::random_unicode(&mut random, machine.representatives());
             let bytes = testing::random_bytes(&mut random);
-            for text in [text, String::from_utf8_lossy(&bytes).into_owned()] {
+            let ascii = if random.below(100) == 0 { testing::random_ascii(&mut random) } else { String::new() };
+            for text in [text, String::from_utf8_lossy(&bytes).into_owned(), ascii] {
                 if !agree(published.name, &regex, &machine, &text) {
                     fail("the oracle gave up");
                 }
@@ -240,7 +241,7 @@ fn texts(count: usize) {
             }
         }
         println!(
-            "{:15} {count} random Unicode and {count} random byte strings equal, {:.1} MB, {:.0} s",
+            "{:15} {count} random Unicode and {count} random byte strings, and long ASCII, equal, {:.1} MB, {:.0} s",
             published.name,
             total as f64 / 1e6,
             start.elapsed().as_secs_f64()

@@ -111,7 +111,7 @@ impl Machine {
     /// Calls `piece(start, end)` for each match in order; gaps between the calls are unmatched text.
     pub fn for_each(&self, text: &str, mut piece: impl FnMut(usize, usize)) {
         let mut cursor = Cursor::default();
-        let mut spans = [Span::default(); 64];
+        let mut spans = [Span::default(); 256];
         while !cursor.is_done() {
             let count = self.fill(text, &mut cursor, &mut spans);
             for span in &spans[..count] {
@@ -120,13 +120,15 @@ impl Machine {
         }
     }
 
-    /// Writes the next matches into `spans` and says how many; fewer than fit only at the end of the text.
+    /// Writes the next matches into `spans` and says how many; few of many that fit only at the end of the text.
     ///
     /// Work is in proportion to the text covered, but for a pattern that is not `is_one_pass`, where the first
     /// call reads the whole text once and keeps two bytes a character in the cursor.
     pub fn fill(&self, text: &str, cursor: &mut Cursor, spans: &mut [Span]) -> usize {
         match &self.engine {
-            Engine::OnePass(engine, _) => engine.fill(&self.classes, text, &mut cursor.one_pass, spans),
+            Engine::OnePass(engine, safe_pairs) => {
+                engine.fill(&self.classes, safe_pairs, text, &mut cursor.one_pass, spans)
+            }
             Engine::TwoPass(engine) => engine.fill(&self.classes, text, &mut cursor.two_pass, spans),
         }
     }

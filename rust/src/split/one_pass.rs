@@ -2,21 +2,25 @@
 //!
 //! Each character is read once: a class look-up, a table look-up, and a store that counts only where a piece
 //! ends. Two ASCII characters go in one step, through a table of pairs of classes, since what limits the speed is
-//! that each look-up waits for the one before. Where a boundary lies further behind the entry is marked, and a short
+//! that each look-up waits for the one before; the ends of some steps are bits of a number, so that a step costs the same
+//! whether it has any. Where a boundary lies further behind the entry is marked, and a short
 //! action resolves it from a few remembered positions. Linear for every input, constant memory.
 
 use super::classes::Classes;
 use super::determinise::{MAX_REGISTERS, Piece, Position, Transducer, Transition};
 use super::dfa::{Span, Unsupported};
+use super::safe::SafePairs;
 
-/// An entry of a table: the next row, how many pieces end here, and for two characters at once where: one place behind
-/// the first, two bits each for the first end and the last.
-const ROW: u32 = (1 << NUM_CUTS) - 1;
-const NUM_CUTS: u32 = 24;
-const FIRST_CUT: u32 = 26;
-const LAST_CUT: u32 = 28;
-/// In place of the cuts: an action must do what the entry cannot say.
+/// An entry of a table: the next row, and a bit for each place where a piece ends: in front of the character before, of
+/// this one, and where two are read, of the second.
+const ROW: u32 = (1 << ENDS) - 1;
+const ENDS: u32 = 24;
+/// In place of the ends: an action must do what the entry cannot say.
 const ACTS: u32 = 1 << 31;
+/// Characters that are read before their ends are stored.
+const WINDOW: usize = 60;
+/// The most pieces of two windows.
+const MOST: usize = 2 * WINDOW + 2;
 /// Entries that a table of pairs may have.
 const MAX_PAIRS: usize = 1 << 16;
 
@@ -81,10 +85,9 @@ impl OnePass {
             for (class, transition) in transitions.iter().enumerate() {
                 let at = state * stride + class;
                 table[at] = (transition.next * stride) as u32;
-                match cuts(transition).as_deref() {
-                    Some([]) => {}
-                    Some([NOW]) => table[at] |= 1 << NUM_CUTS,
-                    _ => {
+                match ends(transition).filter(|ends| ends & !(1 << NOW) == 0) {
+                    Some(ends) => table[at] |= ends << ENDS,
+                    None => {
                         let Transition { pieces, moves, .. } = transition.clone();
                         let action = Action { pieces, moves };
                         let number = actions.iter().position(|known| *known == action).unwrap_or_else(|| {
@@ -98,12 +101,17 @@ impl OnePass {
                 }
             }
         }
+        let ends: Vec<Vec<_>> = transducer.transitions.iter().map(|row| row.iter().map(ends).collect()).collect();
         let mut pairs = vec![ACTS; if has_pairs { table.len() } else { 0 }];
         for (state, row) in pairs.chunks_exact_mut(stride).enumerate() {
-            for (&offset, first) in numbers.iter().zip(&transducer.transitions[state]) {
-                for (&next, second) in numbers.iter().zip(&transducer.transitions[first.next]) {
+            for (first, &offset) in numbers.iter().enumerate() {
+                let then = transducer.transitions[state][first].next;
+                for (second, &next) in numbers.iter().enumerate() {
                     if offset != other && next != other {
-                        row[offset * width + next] = (second.next * stride) as u32 | pair_of(first, second);
+                        let both = ends[state][first].zip(ends[then][second]);
+                        let bits = both.map_or(ACTS, |(first, second)| (first | second << 1) << ENDS);
+                        let end = transducer.transitions[then][second].next;
+                        row[offset * width + next] = (end * stride) as u32 | bits;
                     }
                 }
             }
@@ -119,7 +127,14 @@ impl OnePass {
         self.ends.len()
     }
 
-    pub fn fill(&self, classes: &Classes, text: &str, run: &mut Run, spans: &mut [Span]) -> usize {
+    pub fn fill(
+        &self,
+        classes: &Classes,
+        safe_pairs: &SafePairs,
+        text: &str,
+        run: &mut Run,
+        spans: &mut [Span],
+    ) -> usize {
         let bytes = text.as_bytes();
         let mut count = spans.len().min(run.queued.len());
         for (span, queued) in spans.iter_mut().zip(run.queued.drain(..count)) {
@@ -127,10 +142,25 @@ impl OnePass {
         }
         // Plain locals, so that the loop keeps them in the processor's registers.
         let Run { mut at, mut row, mut base, mut previous, .. } = *run;
+        // From where on to go by two stretches, and how far to wait where that led nowhere.
+        let (mut next_try, mut wait) = (at, WINDOW);
         while count < spans.len() {
+            if at == previous + 1 && at >= next_try {
+                if spans.len() - count < MOST && spans.len() > 4 * MOST {
+                    break;
+                }
+                let before = at;
+                let state = (at, row, base, count);
+                (at, row, base, count, next_try) =
+                    self.fill_side_by_side((classes, safe_pairs), bytes, state, spans, run);
+                previous = at - 1;
+                wait = if at - before < WINDOW / 4 { (wait * 2).clamp(WINDOW, 1 << 16) } else { 0 };
+                next_try += wait;
+                continue;
+            }
             // The character before must be of one byte, for an end may lie in front of it.
             if at == previous + 1 {
-                (at, row, base, count) = self.fill_by_two(bytes, (at, row, base, count), spans);
+                (at, row, base, count) = self.fill_by_two(bytes, (at, row, base, count), spans, next_try);
                 previous = at.wrapping_sub(1);
                 if count == spans.len() {
                     break;
@@ -153,9 +183,9 @@ impl OnePass {
             if entry & ACTS == 0 {
                 // Stored in any case and counted if it is one: cheaper than a branch that guesses wrong.
                 spans[count] = Span { start: base, end: at };
-                let num_cuts = (entry >> NUM_CUTS) as usize;
-                count += num_cuts;
-                base = if num_cuts > 0 { at } else { base };
+                let is_end = entry >> ENDS != 0;
+                count += usize::from(is_end);
+                base = if is_end { at } else { base };
             } else {
                 let action = &self.actions[usize::from(self.action_by_entry[index])];
                 let now = Now { at, previous, base };
@@ -173,34 +203,97 @@ impl OnePass {
         count
     }
 
-    /// Reads two ASCII characters a step, up to the first step that is none or that acts.
-    #[inline]
+    /// Reads two stretches of ASCII in turns, two characters of each a step: while the look-up of one is under way, the other
+    /// goes on. Says in the end from where on to do so again.
+    #[inline(never)] // A loop of its own keeps all it needs in registers.
+    fn fill_side_by_side(
+        &self,
+        (classes, safe_pairs): (&Classes, &SafePairs),
+        bytes: &[u8],
+        (at, row, mut base, mut count): (usize, usize, usize, usize),
+        spans: &mut [Span],
+        run: &mut Run,
+    ) -> (usize, usize, usize, usize, usize) {
+        let nothing = (at, row, base, count, at);
+        let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk::<{ 2 * WINDOW }>()) else {
+            return nothing;
+        };
+        if spans.len() - count < MOST || self.pairs.is_empty() {
+            return nothing;
+        }
+        let is_safe = |&cut: &usize| safe_pairs.is_safe(classes, window[cut - 1], window[cut]);
+        let Some(cut) = (WINDOW / 4..=WINDOW / 2).rev().map(|step| 2 * step).find(is_safe) else { return nothing };
+        let (mut rows, mut ends, mut size) = ([row, 0], [0; 2], 0);
+        let next = |row: usize, &[first, second]: &[u8; 2]| {
+            let offset = self.pair_offsets[usize::from(first)].0 + self.pair_offsets[usize::from(second)].1;
+            self.pairs[row + usize::from(offset)]
+        };
+        let mut acts = [false; 2];
+        for (one, other) in window[..cut].as_chunks().0.iter().zip(window[cut..2 * cut].as_chunks().0) {
+            let entries = [next(rows[0], one), next(rows[1], other)];
+            if (entries[0] | entries[1]) & ACTS != 0 {
+                acts = entries.map(|entry| entry & ACTS != 0);
+                break;
+            }
+            rows = entries.map(|entry| (entry & ROW) as usize);
+            ends = [0, 1].map(|at| ends[at] | u64::from(entries[at] >> ENDS) << size);
+            size += 2;
+        }
+        (base, count) = store(ends[0], at, base, count, spans);
+        if size < cut {
+            // Of the other stretch nothing counts. What acts in it is to be met alone.
+            let next_try = at + size + if acts[0] { 1 } else { cut + 1 };
+            return (at + size, rows[0], base, count, next_try);
+        }
+        let now = Now { at: at + cut, previous: at + cut - 1, base };
+        (base, count) = emit(&self.ends[rows[0] / self.stride], now, spans, count, run);
+        (base, count) = store(ends[1], at + cut, base, count, spans);
+        (at + 2 * cut, rows[1], base, count, at + 2 * cut)
+    }
+
+    /// Reads two ASCII characters a step, up to the first step that is none or that acts, or to about `until`.
+    #[inline(never)] // As above.
     fn fill_by_two(
         &self,
         bytes: &[u8],
         (mut at, mut row, mut base, mut count): (usize, usize, usize, usize),
         spans: &mut [Span],
+        until: usize,
     ) -> (usize, usize, usize, usize) {
-        while let Some(&[first, second]) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-            let offset = self.pair_offsets[usize::from(first)].0 + self.pair_offsets[usize::from(second)].1;
-            let Some(&entry) = self.pairs.get(row + usize::from(offset)) else { break };
-            let Some([one, other]) = spans.get_mut(count..).and_then(|free| free.first_chunk_mut()) else { break };
-            if entry & ACTS != 0 {
-                break;
+        loop {
+            let rest = bytes.get(at..).unwrap_or_default();
+            // A piece may end in front of each character, and of the one before.
+            let size = WINDOW.min((spans.len() - count).saturating_sub(1));
+            let (steps, _) = rest.get(..size).unwrap_or(rest).as_chunks();
+            let (mut ends, mut num_read) = (0u64, 0);
+            for &[first, second] in steps {
+                let offset = self.pair_offsets[usize::from(first)].0 + self.pair_offsets[usize::from(second)].1;
+                let Some(&entry) = self.pairs.get(row + usize::from(offset)).filter(|&&entry| entry & ACTS == 0) else {
+                    break;
+                };
+                ends |= u64::from(entry >> ENDS) << num_read;
+                row = (entry & ROW) as usize;
+                num_read += 2;
             }
-            // Stored in any case, and so many counted.
-            let place = |shift: u32| at + (entry >> shift & 3) as usize - 1;
-            let (first_end, last_end) = (place(FIRST_CUT), place(LAST_CUT));
-            *one = Span { start: base, end: first_end };
-            *other = Span { start: first_end, end: last_end };
-            let num_cuts = (entry >> NUM_CUTS & 3) as usize;
-            count += num_cuts;
-            base = if num_cuts > 0 { last_end } else { base };
-            row = (entry & ROW) as usize;
-            at += 2;
+            (base, count) = store(ends, at, base, count, spans);
+            at += num_read;
+            if num_read < WINDOW || at >= until {
+                return (at, row, base, count);
+            }
         }
-        (at, row, base, count)
     }
+}
+
+/// Stores the pieces whose ends are bits, the lowest for one place in front of `at`. Gives the new base and count.
+#[inline]
+fn store(mut ends: u64, at: usize, mut base: usize, mut count: usize, spans: &mut [Span]) -> (usize, usize) {
+    while ends != 0 {
+        let end = at + ends.trailing_zeros() as usize - 1;
+        spans[count] = Span { start: base, end };
+        (base, count) = (end, count + 1);
+        ends &= ends - 1;
+    }
+    (base, count)
 }
 
 /// By class a number, the lowest for those of ASCII characters, and how many of these there are: the number of others.
@@ -212,30 +305,19 @@ fn ascii_classes(classes: &Classes) -> (Vec<usize>, usize) {
     (is_ascii.iter().map(|&is_ascii| if is_ascii { numbers.next().unwrap_or(count) } else { count }).collect(), count)
 }
 
-/// Ends of pieces relative to the character before the one that is read, where that has one byte.
+/// Ends of pieces relative to the character before the one that is read, where that has one byte: bits of `ENDS`.
 const PREVIOUS: u32 = 0;
 const NOW: u32 = 1;
 
-/// Where pieces end at a transition that does nothing else and leaves out no text. None for others.
-fn cuts(transition: &Transition) -> Option<Vec<u32>> {
-    let is_end = |piece: &Piece| match piece {
+/// Bits of the places where pieces end, at a transition that does nothing else and leaves out no text. None for others.
+fn ends(transition: &Transition) -> Option<u32> {
+    let place = |piece: &Piece| match piece {
         Piece { start: Position::Base, end: Position::Previous } => Some(PREVIOUS),
         Piece { start: Position::Base, end: Position::Now } => Some(NOW),
         _ => None,
     };
-    if transition.moves.is_empty() { transition.pieces.iter().map(is_end).collect() } else { None }
-}
-
-/// What an entry says of two transitions in turn, besides the row.
-fn pair_of(first: &Transition, second: &Transition) -> u32 {
-    let Some((mut ends, later)) = cuts(first).zip(cuts(second)) else { return ACTS };
-    ends.extend(later.iter().map(|end| end + 1));
-    match ends[..] {
-        [] => 0,
-        [end] => 1 << NUM_CUTS | end << FIRST_CUT | end << LAST_CUT,
-        [end, last] => 2 << NUM_CUTS | end << FIRST_CUT | last << LAST_CUT,
-        _ => ACTS,
-    }
+    let ends = transition.pieces.iter().try_fold(0, |ends, piece| Some(ends | 1 << place(piece)?));
+    ends.filter(|_| transition.moves.is_empty())
 }
 
 /// What positions mean at a transition, besides the registers.

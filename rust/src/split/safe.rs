@@ -38,6 +38,14 @@ impl SafePairs {
         self.safe.iter().filter(|&&safe| safe).count()
     }
 
+    /// Whether a text may be cut between these two ASCII characters.
+    #[inline]
+    pub fn is_safe(&self, classes: &Classes, before: u8, behind: u8) -> bool {
+        let class = |byte: u8| classes.ascii.get(usize::from(byte)).copied().map(usize::from);
+        let pair = class(before).zip(class(behind)).map(|(before, behind)| before * classes.num_classes + behind);
+        pair.and_then(|pair| self.safe.get(pair)).copied().unwrap_or(false)
+    }
+
     pub fn find(&self, classes: &Classes, text: &str, from: usize, window: usize) -> Option<usize> {
         let last = from.saturating_add(window).min(text.len().checked_sub(1)?);
         let first = (from.max(1)..=last).find(|&at| text.is_char_boundary(at))?;

@@ -206,6 +206,17 @@ pub fn random_text(random: &mut Random) -> String {
     (0..random.below(30)).map(|_| alphabet[(offset + random.below(few)) % alphabet.len()]).collect()
 }
 
+/// Some hundred ASCII characters, mostly in runs of letters, signs, digits or white space.
+pub fn random_ascii(random: &mut Random) -> String {
+    const KINDS: [&str; 8] = ["abcdefgh", "thelrsd'", "ABLRSTDV", "0123", " ", " \t", " \n\r\t", "'.,(_)=/\"x"];
+    let mut text = String::new();
+    for _ in 0..random.below(200) {
+        let kind = random.of(&KINDS).as_bytes();
+        (0..1 + random.below(6)).for_each(|_| text.push(char::from(kind[random.below(kind.len())])));
+    }
+    text
+}
+
 /// Up to 15 characters: any, neighbours of one another, or those of `few`, one for each class of a pattern.
 pub fn random_unicode(random: &mut Random, few: &[char]) -> String {
     let (length, mut near) = (1 + random.below(15), 0);

@@ -3,7 +3,8 @@
 use super::cards::CARDS;
 use super::patterns;
 use super::testing::{
-    Random, expected, pattern_like, random_bytes, random_pattern, random_text, random_unicode, wild_pattern,
+    Random, expected, pattern_like, random_ascii, random_bytes, random_pattern, random_text, random_unicode,
+    wild_pattern,
 };
 use super::{Cursor, Error, Machine, Span, Splitter, Unmatched, Unsupported};
 
@@ -101,6 +102,18 @@ fn wild_patterns_that_compile_equal_fancy_regex() {
     }
 }
 
+/// Which are read in two stretches at a time.
+#[test]
+fn pieces_of_long_ascii_texts_equal_fancy_regex() {
+    let mut random = Random::new(5);
+    let published = patterns::all().map(|published| published.pattern.to_owned());
+    let made: Vec<String> = (0..300).map(|_| random_pattern(&mut random)).collect();
+    for pattern in published.chain(made) {
+        let (machine, oracle) = (machine(&pattern), oracle(&pattern));
+        (0..10).for_each(|_| check(&pattern, &oracle, &machine, &random_ascii(&mut random)));
+    }
+}
+
 #[test]
 fn no_pattern_string_panics_and_what_compiles_is_a_pattern() {
     let mut random = Random::new(3);
@@ -116,8 +129,8 @@ fn filling_any_number_of_spans_at_a_time_gives_the_same_pieces() {
     let mut random = Random::new(4);
     for pattern in patterns::all().map(|published| published.pattern).chain(["a*b|a", r"\s*1|\s"]) {
         let machine = machine(pattern);
-        let text: String = (0..20).map(|_| random_text(&mut random)).collect();
-        for room in [1, 2, 3, 7] {
+        let text: String = (0..20).map(|_| random_text(&mut random) + &random_ascii(&mut random)).collect();
+        for room in [1, 2, 3, 7, 130, 1000] {
             let (mut cursor, mut found, mut some) = (Cursor::default(), Vec::new(), vec![Span::default(); room]);
             while !cursor.is_done() {
                 let count = machine.fill(&text, &mut cursor, &mut some);
