@@ -218,8 +218,8 @@ def test_what_cannot_be_saved_is_said_before_training(run):
     assert (code, out, err) == (
         2,
         "",
-        "error: --output: pattern '\\\\h+', character 0: expected a construct that means the same in Rust's and in Oniguruma's "
-        "regexes, found `\\h`\n",
+        "error: --output: pattern '\\\\h+', character 0: expected a construct that means the same in Rust's and in "
+        "Oniguruma's regexes, found `\\h`\n",
     )
 
 
@@ -290,6 +290,25 @@ fingerprint  (64 hexadecimal digits)
 def test_inspect_shows_what_a_tokenizer_is(run):
     code, out, err = run("inspect", "-t", "cl100k_base")
     assert (code, re.sub("[0-9a-f]{64}", "(64 hexadecimal digits)", out), err) == (0, INSPECTED, "")
+
+
+PIPELINE = r"""normalizer      BertNormalizer clean_text handle_chinese_chars lowercase
+pre_tokenizer   BertPreTokenizer
+post_processor  TemplateProcessing pair=[CLS] A [SEP] B [SEP] single=[CLS] A
+                [SEP]
+decoder         WordPiece cleanup prefix='##'
+"""
+
+
+def test_inspect_shows_a_pipeline_step_by_step(run):
+    with pytest.warns(UserWarning, match="no pair is left"):
+        mg.train(["low lower"], vocab_size=99, model="wordpiece").save("bert")
+    code, out, err = run("inspect", "-t", "./bert")
+    assert (code, err) == (0, "")
+    assert PIPELINE in "".join(line.rstrip() + "\n" for line in out.splitlines())
+    assert all(len(line) <= 80 for line in out.splitlines())
+    steps = json.loads(run("inspect", "-t", "./bert", "--json")[1])["pipeline"]
+    assert steps["decoder"] == ["WordPiece cleanup prefix='##'"]
 
 
 TOKENS = """\
@@ -474,8 +493,8 @@ UNSAVABLE = [
     (
         "tok",
         "--special Ġ",
-        "error: --output: tokenizer.json: expected added tokens of their own or with the id of the same token, found 'Ġ' "
-        "with the id 256, where token 32 is 'Ġ'\n"
+        "error: --output: tokenizer.json: expected added tokens of their own or with the id of the same token, "
+        "found 'Ġ' with the id 256, where token 32 is 'Ġ'\n"
         "hint: the file spells another token so: give the added token a name other than 'Ġ'\n",
     ),
 ]
@@ -498,10 +517,10 @@ def test_train_refuses_a_vocabulary_smaller_than_the_alphabet(run):
     assert not Path("tok").exists()
 
 
-# What the command never passes on: it does not call `prepare`, `fim` or tiktoken's plug-in, and its splits keep all text.
+# What the command never passes on: it calls no `prepare`, no `fim`, no plug-in of tiktoken's; its splits keep all text.
 UNREACHABLE = ("preparing", "fim.py", "compat", "reference", "streaming.py", "_plugin.py")
 IN_PYTHON = {'a split with unmatched="keep" gives such text a piece of its own', 'pass dtype="uint32"'}
-IN_PYTHON |= {'errors="replace", also of bytes.decode, reads such bytes as U+FFFD'}
+IN_PYTHON |= {'pass errors="replace", here or to bytes.decode, to read such bytes as U+FFFD'}
 IN_PYTHON |= {'pass surrogates="replace" to read it as U+FFFD'}
 
 
@@ -714,7 +733,8 @@ def test_demo_commands_to_try_next_run(demo):
     [
         (
             "gone.txt",
-            "error: gone.txt: expected a file or folder, found nothing there\nhint: of that path there is only `{here}`\n",
+            "error: gone.txt: expected a file or folder, found nothing there\n"
+            "hint: of that path there is only `{here}`\n",
         ),
         (
             "latin1.txt",

@@ -28,7 +28,9 @@ def with_special_tokens(spec: Spec, engine: Engine, special_tokens: Mapping[str,
             raise _empty(f"special token {id}")
         if type(id) is not int:
             raise TypeError(f"special token {content!r}: expected an int as its id, found {type(id).__name__}")
-        arguments.whole_number(f"special token {content!r}: id", id, 0, MAX_ID, error=TokenIdError)
+        if not 0 <= id <= MAX_ID:
+            message = f"special token {content!r}: expected an id from 0 to {MAX_ID}, found {id}"
+            raise TokenIdError(message, hint=hint)
         if content in id_by_content:
             if id_by_content[content] != id:
                 found = f"special token {content!r}: expected its id {id_by_content[content]}, found {id}"

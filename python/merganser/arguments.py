@@ -42,7 +42,7 @@ def whole_number(
     if number is None:
         raise TypeError(f"{name}: expected an integer, found {type(value).__name__}")
     if (least is not None and number < least) or (most is not None and number > most):
-        expected = f"{least} or more" if most is None else f"{least} to {most}"
+        expected = f"{least} or more" if most is None else f"{least or 0} to {most}"
         raise error(f"{name}: expected {expected}, found {number}")
     return number
 
@@ -58,16 +58,27 @@ def threads(num_threads: int, *, error: type[MerganserError] = TextError) -> int
     return min(whole_number("num_threads", num_threads, 1, error=error), _MAX_THREADS)
 
 
-def texts(name: str, values: Iterable[str] | None) -> list[str]:
-    """`values` as a list, empty for None.
+def text(name: str, value: str) -> str:
+    """`value`, if it is a `str`.
+
+    >>> text("name", "mine")
+    'mine'
+
+    Raises `TypeError` where it is none.
+    """
+    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{name}: expected a text, found {type(value).__name__}")
+    return value
+
+
+def texts(name: str, values: Iterable[str]) -> list[str]:
+    """`values` as a list.
 
     >>> texts("special_tokens", ("<a>", "<b>"))
     ['<a>', '<b>']
 
     Raises `TypeError` where they are no collection of texts.
     """
-    if values is None:
-        return []
     if isinstance(values, str):
         raise TypeError(f"{name}: expected a collection of texts, found the text {values!r}")
     found = list(collection(name, values, of="texts"))

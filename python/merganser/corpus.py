@@ -27,7 +27,7 @@ class Corpus:
     ) -> None:
         for path in paths:
             if not isinstance(path, Path):  # pyright: ignore[reportUnnecessaryIsInstance]
-                hint = f"; a str is a document, a file is `Path({path!r})`" if isinstance(path, str) else ""
+                hint = f"; a str is a document, a file is `Path({path!r})`" if isinstance(path, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"paths: expected Path, found {path!r}{hint}")
         if isinstance(suffixes, str):
             raise TypeError(f'suffixes: expected a collection such as {{".txt"}}, found the text {suffixes!r}')

@@ -46,7 +46,7 @@ def fim(
     Raises `TokenIdError` where the tokenizer lacks one of `special_tokens`, which name prefix, middle and suffix, and
     `TextError` for another `rate` or `mode`.
     """
-    (document,) = arguments.texts("document", [document])
+    arguments.text("document", document)
     if not isinstance(rate, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"rate: expected a number, found {type(rate).__name__}")
     if not 0 <= rate <= 1:

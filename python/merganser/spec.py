@@ -58,7 +58,7 @@ def _short(value: object) -> str:
     if len(shown) <= _MAX_SHOWN or isinstance(value, Model):
         return shown
     if isinstance(value, tuple):
-        return f"<{len(value)} items>"  # pyright: ignore[reportUnknownArgumentType]
+        return f"<{len(value)} of {type(value[0]).__name__}>"  # pyright: ignore[reportUnknownArgumentType]
     return f"{type(value).__name__}(…)"
 
 

@@ -63,7 +63,7 @@ class Tokenizer:
         from merganser.formats import gpt2
 
         arguments.mapping("vocab", vocab, of="ids with their tokens")
-        named = arguments.texts("special_tokens", special_tokens)
+        named = arguments.texts("special_tokens", special_tokens or ())
         return cls(gpt2.from_merges(vocab, merges, named, split=named_split(split)))
 
     @classmethod
@@ -85,7 +85,7 @@ class Tokenizer:
         """
         from merganser.formats import files, gpt2
 
-        named = arguments.texts("special_tokens", special_tokens)
+        named = arguments.texts("special_tokens", special_tokens or ())
         return cls(
             gpt2.read(
                 files.checked_path(vocab_path),
@@ -644,7 +644,7 @@ class Tokenizer:
         """
         from merganser.formats import files, tiktoken_plugin
 
-        (name,) = arguments.texts("name", [name])
+        arguments.text("name", name)
         return tiktoken_plugin.write(self.spec, files.checked_path(folder), name=name, taken=vocabularies.NAMES)
 
     # Inside.

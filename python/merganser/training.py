@@ -184,8 +184,8 @@ def _batches(documents: str | bytes | Iterable[str | bytes]) -> Iterator[list[st
     batch: list[str | bytes] = []
     size = 0
     for document in arguments.collection("documents", documents, of="texts"):
-        if not isinstance(document, str | bytes | bytearray | memoryview):
-            hint = "; `mg.read(path)` reads the documents there" if isinstance(document, Path) else ""
+        if not isinstance(document, str | bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+            hint = "; `mg.read(path)` reads the documents there" if isinstance(document, Path) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"documents: expected str or UTF-8 bytes, found {type(document).__name__}{hint}")
         batch.append(document)
         size += len(document)

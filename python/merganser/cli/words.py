@@ -31,7 +31,6 @@ _OPTIONS = {
     "model": "model",
     "never_merge_spaces": "never-merge-spaces",
     "num_threads": "threads",
-    "path": "output",
     "score": "score",
     "skip_special_tokens": "skip-special-tokens",
     "special_tokens": "special",

@@ -63,7 +63,7 @@ class Options:
         if length is None:
             raise TextError(
                 "max_length: expected a number of tokens to truncate to, found none",
-                hint=f"pass max_length=, for {_source(spec)}",
+                hint=f"pass max_length=: {_source(spec)}",
             )
         side = self.truncation_side or (spec.surroundings.truncation_side if given is None else given.side)
         truncation = replace(given or Truncation(max_length=length), max_length=length, side=side or "right")
@@ -104,7 +104,7 @@ class Options:
         if token is None:
             raise TokenIdError(
                 "pad_token: expected a token to fill rows up with, found none",
-                hint=f"pass pad_token=, for {_source(spec)}",
+                hint=f"pass pad_token=: {_source(spec)}",
             )
         if not isinstance(token, str):
             return arguments.whole_number("pad_token", token, 0, MAX_ID, error=TokenIdError)
@@ -121,7 +121,7 @@ class Options:
 def _source(spec: Spec) -> str:
     """Why the files did not say it: they stand beside a tokenizer.json, and many have that file alone."""
     if spec.surroundings == Surroundings():
-        return "no tokenizer_config.json, which names it, was beside this tokenizer's file"
+        return "no tokenizer_config.json, which may name one, was beside this tokenizer's file"
     return "this tokenizer's files name none"
 
 

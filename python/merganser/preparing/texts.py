@@ -39,7 +39,7 @@ def checked_texts(
     """
     found: list[Any] = []
     for number, text in enumerate(arguments.many(name, texts, one="prepare")):
-        if is_split_into_words and isinstance(text, Iterable) and not isinstance(text, str | bytes):
+        if is_split_into_words and hasattr(text, "__iter__") and not isinstance(text, str | bytes):
             words = list(text)
             if all(isinstance(word, str | bytes) for word in words):  # pyright: ignore[reportUnnecessaryIsInstance]
                 found.append(words)
