@@ -573,7 +573,7 @@ assert tok.encode("hello world") == before
 
 
 def seconds_to_interrupt(call, name="cl100k_base"):
-    """How long after a signal, as Ctrl-C sends, the exception came, in processor time. The tokenizer works afterwards."""
+    """How long after a signal, as of Ctrl-C, the exception came, in processor time. The tokenizer works afterwards."""
     return float(alone(INTERRUPTED.replace("NAME", repr(name)).replace("CALL", call)))
 
 

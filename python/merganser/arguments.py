@@ -55,6 +55,8 @@ def threads(num_threads: int, *, error: type[MerganserError] = TextError) -> int
 
     Raises `TypeError` where it is no integer, and `error` for less than one.
     """
+    if type(num_threads) is int and num_threads == 1:  # as mostly
+        return 1
     return min(whole_number("num_threads", num_threads, 1, error=error), _MAX_THREADS)
 
 

@@ -153,7 +153,8 @@ class Tokenizer:
 
         Raises `TokenIdError` where ids of the vocabulary do not fit the dtype, else as `encode` does.
         """
-        arguments.one_of("dtype", dtype, "uint32", "uint16")
+        if dtype != "uint32":
+            arguments.one_of("dtype", dtype, "uint32", "uint16")
         if dtype == "uint16" and self.n_vocab > 1 << 16:
             message = f"dtype: expected one that holds ids up to {self.n_vocab - 1}, found uint16"
             raise TokenIdError(message, hint='pass dtype="uint32"')
@@ -753,6 +754,8 @@ def _fill(template: Iterable[TemplatePart], ids: list[int]) -> Iterator[int]:
 
 
 def _replace(errors: str, surrogates: str) -> tuple[bool, bool]:
+    if errors == "strict" and surrogates == "replace":  # as mostly
+        return False, True
     arguments.one_of("errors", errors, "strict", "replace")
     arguments.one_of("surrogates", surrogates, "strict", "replace")
     return errors == "replace", surrogates == "replace"
