@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import merganser as mg
 from merganser.__main__ import exit_code, main
 from merganser.cli import encode, inspect, options, reading, showing, train
+from merganser.cli.words import in_options
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = Path(sys.executable).with_name("merganser")
@@ -107,7 +108,24 @@ COULD_NOT = [
         "error: expected a bundled vocabulary (gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, "
         "o200k_harmony), found `cl100k`\nhint: did you mean `cl100k_base`?\n",
     ),
-    ("encode -t gpt2 gone.txt", b"", "error: gone.txt: expected a file or folder, found nothing there\n"),
+    (
+        "encode -t gpt2 gone/a.txt",
+        b"",
+        "error: gone/a.txt: expected a file or folder, found nothing there\n"
+        "hint: of that path there is only `{here}`\n",
+    ),
+    (
+        "encode -t gone/tok",
+        b"",
+        "error: gone/tok: expected a file that can be read, found: No such file or directory\n"
+        "hint: of that path there is only `{here}`, and nothing is downloaded\n",
+    ),
+    (
+        "encode -t gpt2 --split none",
+        b"",
+        "error: gpt2: expected no `--split` and `--special`, for it has its own\n"
+        "hint: leave `--split` out: without it `--special` adds special tokens\n",
+    ),
     ("encode -t gpt2 ", b"", "error: FILES: expected the name of a file or folder, found an empty one\n"),
     (
         "encode -t gpt2 latin1.txt",
@@ -141,7 +159,7 @@ COULD_NOT = [
     (
         "encode -t gpt2 --special <|x|>=5",
         b"",
-        "error: special token '<|x|>': expected an id of its own, found 5 of b'&'\n",
+        "error: special token '<|x|>': expected an id of its own, found 5 of b'&'\nhint: the first free id is 50257\n",
     ),
     (
         "decode -t gpt2",
@@ -200,8 +218,8 @@ def test_what_cannot_be_saved_is_said_before_training(run):
     assert (code, out, err) == (
         2,
         "",
-        "error: pattern '\\\\h+', character 0: expected a construct that means the same in Rust's and in Oniguruma's "
-        "regexes, found `\\h`\n",
+        "error: --output: pattern '\\\\h+', character 0: expected a construct that means the same in Rust's and in "
+        "Oniguruma's regexes, found `\\h`\n",
     )
 
 
@@ -272,6 +290,25 @@ fingerprint  (64 hexadecimal digits)
 def test_inspect_shows_what_a_tokenizer_is(run):
     code, out, err = run("inspect", "-t", "cl100k_base")
     assert (code, re.sub("[0-9a-f]{64}", "(64 hexadecimal digits)", out), err) == (0, INSPECTED, "")
+
+
+PIPELINE = r"""normalizer      BertNormalizer clean_text handle_chinese_chars lowercase
+pre_tokenizer   BertPreTokenizer
+post_processor  TemplateProcessing pair=[CLS] A [SEP] B [SEP] single=[CLS] A
+                [SEP]
+decoder         WordPiece cleanup prefix='##'
+"""
+
+
+def test_inspect_shows_a_pipeline_step_by_step(run):
+    with pytest.warns(UserWarning, match="no pair is left"):
+        mg.train(["low lower"], vocab_size=99, model="wordpiece").save("bert")
+    code, out, err = run("inspect", "-t", "./bert")
+    assert (code, err) == (0, "")
+    assert PIPELINE in "".join(line.rstrip() + "\n" for line in out.splitlines())
+    assert all(len(line) <= 80 for line in out.splitlines())
+    steps = json.loads(run("inspect", "-t", "./bert", "--json")[1])["pipeline"]
+    assert steps["decoder"] == ["WordPiece cleanup prefix='##'"]
 
 
 TOKENS = """\
@@ -420,12 +457,93 @@ def test_train_learns_word_piece(tmp_path, option, tokens):
     assert [tok.id_to_token(id).decode() for id in tok.encode("Low low")] == tokens
 
 
-def test_train_says_which_options_are_of_the_other_model(run):
-    code, out, err = run(
-        "train", "--vocab-size", "30", "--model", "wordpiece", "--layout", "hf", "-o", "tok", "gone.txt"
+@pytest.mark.parametrize(
+    ("command", "option", "model", "other"),
+    [
+        ("--model wordpiece --layout hf", "layout", "wordpiece", "bpe"),
+        ("--model wordpiece --split gpt2", "split", "wordpiece", "bpe"),
+        ("--model wordpiece --never-merge-spaces", "never-merge-spaces", "wordpiece", "bpe"),
+        ("--cased", "cased", "bpe", "wordpiece"),
+        ("--score likelihood", "score", "bpe", "wordpiece"),
+    ],
+)
+def test_train_says_which_options_are_of_the_other_model(run, command, option, model, other):
+    assert run("train", "--vocab-size", "300", *command.split(), "-o", "tok", "gone.txt") == (
+        2,
+        "",
+        f"error: --{option}: expected nothing with `--model {model}`, found an option of `--model {other}`\n"
+        f"hint: pass `--model {other}`, or leave `--{option}` out\n",
     )
-    assert (code, out) == (2, "")
-    assert err.startswith("error: --layout: expected nothing with model='wordpiece', found an option of model='bpe'\n")
+
+
+# What `-o` names, what is trained, and stderr.
+UNSAVABLE = [
+    (
+        "tok.tiktoken",
+        "--model wordpiece",
+        "error: --output: model: expected byte-level BPE, found WordPiece\n"
+        "hint: tokenizer.json holds any model: end the name in `.json`, or in nothing for a folder\n",
+    ),
+    (
+        "tok.model",
+        "--layout hf",
+        "error: --output: minbpe's `.model`: expected byte 0 as token 0, found b'!'\n"
+        "hint: `--layout tiktoken` numbers bytes so\n",
+    ),
+    (
+        "tok",
+        "--special Ġ",
+        "error: --output: tokenizer.json: expected added tokens of their own or with the id of the same token, "
+        "found 'Ġ' with the id 256, where token 32 is 'Ġ'\n"
+        "hint: the file spells another token so: give the added token a name other than 'Ġ'\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("output", "command", "err"), UNSAVABLE)
+def test_train_says_what_the_output_cannot_hold(run, output, command, err):
+    found = run("train", "--vocab-size", "300", *command.split(), "-o", output, "gone.txt")
+    assert found == (2, "", err)
+
+
+def test_train_refuses_a_vocabulary_smaller_than_the_alphabet(run):
+    command = "train --model wordpiece --vocab-size 9 -o tok hello.txt"
+    assert run(*command.split()) == (
+        2,
+        "",
+        "error: --vocab-size: expected at least 17 (the special tokens and the alphabet), found 9\n"
+        "hint: the least vocabulary is 17, which joins nothing\n",
+    )
+    assert not Path("tok").exists()
+
+
+# What the command never passes on: it calls no `prepare`, no `fim`, no plug-in of tiktoken's; its splits keep all text.
+UNREACHABLE = ("preparing", "fim.py", "compat", "reference", "streaming.py", "_plugin.py")
+IN_PYTHON = {'a split with unmatched="keep" gives such text a piece of its own', 'pass dtype="uint32"'}
+IN_PYTHON |= {'pass errors="replace", here or to bytes.decode, to read such bytes as U+FFFD'}
+IN_PYTHON |= {'pass surrogates="replace" to read it as U+FFFD'}
+
+
+def hints_of_the_library():
+    """Every hint that is written as such, in Python and Rust, with an argument for what is put in."""
+    for file in (ROOT / "python/merganser").rglob("*.py"):
+        if not any(name in str(file) for name in UNREACHABLE):
+            for node in ast.walk(ast.parse(file.read_text())):
+                is_hint = isinstance(node, ast.keyword) and node.arg == "hint"
+                is_hint = is_hint or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "hint")
+                if is_hint and isinstance(node.value, ast.Constant | ast.JoinedStr):
+                    parts = getattr(node.value, "values", [node.value])
+                    yield "".join(part.value or "" if isinstance(part, ast.Constant) else "split" for part in parts)
+    for file in (ROOT / "rust/src").rglob("*.rs"):
+        for text in re.findall(r'(?:hint = |Some\()("(?:[^"\\]|\\.)*")', file.read_text()):
+            yield ast.literal_eval(text)
+
+
+def test_no_hint_that_the_command_passes_on_is_about_python():
+    hints = set(hints_of_the_library()) - IN_PYTHON
+    assert len(hints) > 50
+    words = re.compile(r'\w=["\w{ ,]|\w=$|\bmg\.|\w\(|\b[a-z]+_[a-z]+\b(?!\.json|_base)')
+    assert [hint for hint in map(in_options, hints) if words.search(hint)] == []
 
 
 def test_train_passes_every_option_on(run, monkeypatch):
@@ -613,7 +731,11 @@ def test_demo_commands_to_try_next_run(demo):
 @pytest.mark.parametrize(
     ("text", "err"),
     [
-        ("gone.txt", "error: gone.txt: expected a file or folder, found nothing there\n"),
+        (
+            "gone.txt",
+            "error: gone.txt: expected a file or folder, found nothing there\n"
+            "hint: of that path there is only `{here}`\n",
+        ),
         (
             "latin1.txt",
             "error: latin1.txt: expected text to learn from, found none\nhint: `make demo TEXT=path` takes yours\n",
@@ -623,7 +745,7 @@ def test_demo_commands_to_try_next_run(demo):
 def test_demo_without_text_says_so(tmp_path, text, err):
     (tmp_path / "latin1.txt").write_bytes(b"caf\xe9")
     done = shell(f"{sys.executable} {ROOT / 'tools/demo.py'}", tmp_path, TEXT=text)
-    assert (done.returncode, done.stderr.decode()) == (2, err)
+    assert (done.returncode, done.stderr.decode()) == (2, err.replace("{here}", str(tmp_path)))
 
 
 TOOLS = {
@@ -700,4 +822,15 @@ def test_a_fault_of_ours_is_a_line_to_report(capsys, fault, line):
     assert exit_code(work) == 2
     error, hint = capsys.readouterr().err.splitlines()
     assert error.startswith(f"error: a fault of merganser: {line}")
-    assert hint == "hint: please report this line with the command, its input and what `merganser info` prints"
+    assert hint == (
+        "hint: this is a bug: please report it with the command, its input and what `merganser info` prints; "
+        "MERGANSER_TRACEBACK=1 before the command shows the traceback"
+    )
+
+
+def test_the_traceback_of_a_fault_is_there_on_request(capsys, monkeypatch):
+    monkeypatch.setenv("MERGANSER_TRACEBACK", "1")
+    assert exit_code(lambda: 1 // 0) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback (most recent call last):\n")
+    assert "\nerror: a fault of merganser: ZeroDivisionError: " in shown

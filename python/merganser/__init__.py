@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from merganser.preparing import Prepared, PreparedBatch
     from merganser.spec import AddedToken, Spec, Split
     from merganser.streaming import DecodeStream
-    from merganser.tokenizer import Token, Tokenizer
+    from merganser.tokenizer import Tokenizer
+    from merganser.tokens import Token
     from merganser.training import train
 
 # Where each public name lives. A module is imported when one of its names is first asked for.
@@ -49,7 +50,8 @@ _HOMES = {
     "preparing": ("Prepared", "PreparedBatch"),
     "spec": ("AddedToken", "Spec", "Split"),
     "streaming": ("DecodeStream",),
-    "tokenizer": ("Token", "Tokenizer"),
+    "tokenizer": ("Tokenizer",),
+    "tokens": ("Token",),
     "training": ("train",),
 }
 

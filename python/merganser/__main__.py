@@ -13,7 +13,12 @@ from merganser.errors import InternalError, MerganserError
 
 _HERE = Path(__file__).parent
 DONE, COULD_NOT, INTERRUPTED = 0, 2, 130
-_REPORT = "please report this line with the command, its input and what `merganser info` prints"
+# Set to anything, it shows the traceback of a fault of ours.
+_TRACEBACK = "MERGANSER_TRACEBACK"
+_REPORT = (
+    "this is a bug: please report it with the command, its input and what `merganser info` prints; "
+    f"{_TRACEBACK}=1 before the command shows the traceback"
+)
 
 
 def main() -> int:
@@ -37,14 +42,14 @@ def exit_code(work: Callable[[], int]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except InternalError as error:
-            return _complain(f"a fault of merganser: {error}", _REPORT)
+            return _complain_of_us(error, str(error))
         except MerganserError as error:
             return _complain(str(error), error.hint)
         except OSError as error:
             where = "" if error.filename is None else f"{error.filename}: "
             return _complain(f"{where}{error.strerror or error}")
         except Exception as error:
-            return _complain(f"a fault of merganser: {type(error).__name__}: {error} ({_place(error)})", _REPORT)
+            return _complain_of_us(error, f"{type(error).__name__}: {error} ({_place(error)})")
     return code
 
 
@@ -74,6 +79,14 @@ def _speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def _complain_of_us(error: Exception, message: str) -> int:
+    if os.environ.get(_TRACEBACK):
+        import traceback
+
+        traceback.print_exception(error)
+    return _complain(f"a fault of merganser: {message}", _REPORT)
 
 
 def _complain(message: str, hint: str | None = None, *, code: int = COULD_NOT) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Literal
 
+from merganser import arguments
 from merganser.errors import StorageError, TextError
 
 _BOM = b"\xef\xbb\xbf"
@@ -26,17 +27,16 @@ class Corpus:
     ) -> None:
         for path in paths:
             if not isinstance(path, Path):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(
-                    f"read: expected a Path, found {path!r}; a str is a document, a file is `Path({path!r})`"
-                )
+                hint = f"; a str is a document, a file is `Path({path!r})`" if isinstance(path, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"paths: expected Path, found {path!r}{hint}")
         if isinstance(suffixes, str):
             raise TypeError(f'suffixes: expected a collection such as {{".txt"}}, found the text {suffixes!r}')
-        if suffixes is not None and (bare := [suffix for suffix in suffixes if not str(suffix).startswith(".")]):
-            raise ValueError(f"suffixes: expected endings such as `.txt`, found {bare[0]!r}")
-        if errors not in ("strict", "replace", "skip"):
-            raise ValueError(f'errors: expected "strict", "replace" or "skip", found {errors!r}')
+        named = None if suffixes is None else frozenset(arguments.texts("suffixes", suffixes))
+        if bare := sorted(suffix for suffix in named or () if not suffix.startswith(".")):
+            raise TextError(f"suffixes: expected endings such as `.txt`, found {bare[0]!r}")
+        arguments.one_of("errors", errors, "strict", "replace", "skip")
         self._paths = paths
-        self._suffixes = None if suffixes is None else frozenset(suffixes)
+        self._suffixes = named
         self._errors = errors
         self._reset()
 
@@ -54,7 +54,7 @@ class Corpus:
             elif path.exists():
                 yield path
             else:
-                raise StorageError(f"{path}: expected a file or folder, found nothing there")
+                raise StorageError(f"{path}: expected a file or folder, found nothing there", hint=_hint(path))
 
     def _wanted(self, file: Path, folder: Path) -> bool:
         hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
@@ -109,6 +109,12 @@ class Corpus:
                 hint='pass errors="replace" to read it as U+FFFD, or errors="skip" to leave such files out',
             ) from None
         return block
+
+
+def _hint(path: Path) -> str:
+    path = path.absolute()
+    there = next(folder for folder in path.parents if folder.exists())
+    return f"of that path there is only `{there}`"
 
 
 def _is_folder(path: Path) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TypeAlias
 
-from merganser import _core
+from merganser import _core, arguments
 from merganser.errors import FormatError
 from merganser.spec import MAX_ID, AddedToken, ByteLevel, CharacterPairModel, Pipeline, Spec, Split, UnigramModel
 
@@ -24,6 +24,8 @@ def engine_of(spec: Spec) -> Engine:
 
     Raises `FormatError` where the Spec says what no engine can do.
     """
+    if not isinstance(spec, Spec):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"spec: expected a Spec, found {type(spec).__name__}; `mg.load` takes a name or a path")
     _check_added(spec.added_tokens)
     if spec.pipeline is not None:
         return _chain(spec, spec.pipeline)
@@ -174,12 +176,10 @@ def engine_splits(splits: Iterable[Split | ByteLevel]) -> list[tuple[str, str]]:
 
 
 def _check_split(split: Split) -> None:
-    for name, value, choices in (
-        ("unmatched", split.unmatched, ("keep", "drop", "error")),
-        ("dialect", split.dialect, ("rust", "oniguruma")),
-    ):
-        if value not in choices:
-            raise FormatError(f"split: {name}: expected one of {', '.join(choices)}, found {value!r}")
+    if not isinstance(split.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"split: pattern: expected a str, found {type(split.pattern).__name__}")
+    arguments.one_of("split: unmatched", split.unmatched, "keep", "drop", "error", error=FormatError)
+    arguments.one_of("split: dialect", split.dialect, "rust", "oniguruma", error=FormatError)
     if _SURROGATE.search(split.pattern):
         raise FormatError(f"split: pattern: expected text without lone surrogates, found {split.pattern!r}")
 

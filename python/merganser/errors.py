@@ -2,7 +2,7 @@
 
 MerganserError
 ├── FormatError      (ValueError)    a file or a spec does not say what its format requires
-├── TextError        (ValueError)    text or bytes that cannot be encoded or decoded
+├── TextError        (ValueError)    text or bytes that cannot be encoded or decoded, or not as asked
 ├── TokenIdError     (LookupError)   an id or a token that the vocabulary does not hold
 ├── TrainingError    (ValueError)    training was asked for what cannot be done
 ├── StorageError     (OSError)       a file could not be read or written
@@ -35,7 +35,7 @@ class FormatError(MerganserError, ValueError):
 
 
 class TextError(MerganserError, ValueError):
-    """Text or bytes that cannot be encoded or decoded."""
+    """Text or bytes that cannot be encoded or decoded, or not with these options."""
 
 
 class TokenIdError(MerganserError, LookupError):

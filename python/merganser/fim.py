@@ -10,7 +10,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Literal
 
-from merganser.errors import TokenIdError
+from merganser import arguments
+from merganser.errors import TextError, TokenIdError
 from merganser.tokenizer import Tokenizer
 
 # Of GPT-4, Qwen and others. StarCoder has `<fim_prefix>`, `<fim_middle>`, `<fim_suffix>`.
@@ -42,17 +43,24 @@ def fim(
     >>> tok.decode(ids)
     '<|fim_prefix|>def add(a,<|fim_suffix|> return a + b<|fim_middle|> b):'
 
-    Raises `TokenIdError` where the tokenizer lacks one of `special_tokens`, which name prefix, middle and suffix.
+    Raises `TokenIdError` where the tokenizer lacks one of `special_tokens`, which name prefix, middle and suffix, and
+    `TextError` for another `rate` or `mode`.
     """
+    arguments.text("document", document)
+    if not isinstance(rate, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"rate: expected a number, found {type(rate).__name__}")
     if not 0 <= rate <= 1:
-        raise ValueError(f"rate: expected a probability from 0 to 1, found {rate!r}")
-    if mode not in ("psm", "spm"):
-        raise ValueError(f'mode: expected "psm" or "spm", found {mode!r}')
-    ids = [tokenizer.special_tokens.get(name) for name in special_tokens]
+        raise TextError(f"rate: expected a probability from 0 to 1, found {rate!r}")
+    arguments.one_of("mode", mode, "psm", "spm")
+    arguments.whole_number("seed", seed, None)
+    names = arguments.texts("special_tokens", special_tokens)
+    if len(names) != 3:
+        raise TextError(f"special_tokens: expected three, of prefix, middle and suffix, found {len(names)}")
+    ids = [tokenizer.special_tokens.get(name) for name in names]
     prefix_id, middle_id, suffix_id = ids
     if prefix_id is None or middle_id is None or suffix_id is None:
         raise TokenIdError(
-            f"special_tokens: expected those of the tokenizer, found {special_tokens[ids.index(None)]!r}",
+            f"special_tokens: expected those of the tokenizer, found {names[ids.index(None)]!r}",
             hint="`with_special_tokens` adds them, and `special_tokens=` names those of another model",
         )
     chance, *places = _draw(document, seed)

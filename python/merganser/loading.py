@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from merganser import _core, vocabularies
+from merganser import _core, arguments, vocabularies
 from merganser.engines import named_split
 from merganser.errors import FormatError
 from merganser.spec import Spec, Split
@@ -37,13 +37,15 @@ def load(
     if isinstance(source, str) and re.fullmatch(r"[\w-]+", source):
         spec = _bundled(source)
         if split is not None or special_tokens is not None:
-            hint = f"`mg.load({source!r}).with_special_tokens(…)` adds special tokens"
+            hint = "`with_special_tokens` of what is loaded adds special tokens"
             raise FormatError(f"{source}: expected no split= and special_tokens=, for it has its own", hint=hint)
         return Tokenizer(spec)
     from merganser import formats
     from merganser.formats import files, lock
 
     path = files.checked_path(source)
+    if special_tokens is not None:
+        arguments.mapping("special_tokens", special_tokens, of="contents with their ids")
     spec = formats.read(path, split=named_split(split), special_tokens=special_tokens, published=vocabularies.read)
     tokenizer = Tokenizer(spec)
     lock_file = (path if path.is_dir() else path.parent) / lock.NAME

@@ -17,7 +17,6 @@ from merganser.errors import FormatError
 # The tables of the engine reach up to here.
 MAX_ID = (1 << 24) - 1
 _MAX_SHOWN = 64
-_MAX_SHOWN_ITEMS = 8
 
 
 def pack(numbers: Iterable[int]) -> bytes:
@@ -46,17 +45,21 @@ def unpack(packed: bytes) -> array[int]:
 
 
 def _short_repr(self: object) -> str:
-    """As a dataclass shows itself, but what is long only by its size."""
-    shown = (f"{field.name}={_short(getattr(self, field.name))}" for field in fields(self))  # pyright: ignore[reportArgumentType]
+    """As a dataclass shows itself, without what is as always, and what is long only by its size."""
+    values = [(field, getattr(self, field.name)) for field in fields(self)]  # pyright: ignore[reportArgumentType]
+    shown = (f"{field.name}={_short(value)}" for field, value in values if value != field.default)
     return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _short(value: object) -> str:
     if isinstance(value, bytes | str) and len(value) > _MAX_SHOWN:
         return f"<{len(value)} {'bytes' if isinstance(value, bytes) else 'characters'}>"
-    if isinstance(value, tuple) and len(value) > _MAX_SHOWN_ITEMS:  # pyright: ignore[reportUnknownArgumentType]
-        return f"<{len(value)} items>"  # pyright: ignore[reportUnknownArgumentType]
-    return repr(value)  # pyright: ignore[reportUnknownArgumentType]
+    shown = repr(value)
+    if len(shown) <= _MAX_SHOWN or isinstance(value, Model):
+        return shown
+    if isinstance(value, tuple):
+        return f"<{len(value)} of {type(value[0]).__name__}>"  # pyright: ignore[reportUnknownArgumentType]
+    return f"{type(value).__name__}(…)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +70,8 @@ class Vocabulary:
     ends: bytes
     ids: bytes
 
-    __repr__ = _short_repr
+    def __repr__(self) -> str:
+        return f"<{len(self)} tokens>"
 
     @classmethod
     def from_tokens(cls, tokens: Iterable[bytes], ids: Iterable[int] | None = None) -> Vocabulary:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
+from merganser import arguments
 from merganser.errors import TextError, TokenIdError
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def _encode_block(block: str, engine: Engine, allowed: _core.Allowed) -> Iterabl
 def _blocks(texts: Iterable[str], last_safe_cut: Callable[[str], int | None]) -> Iterator[str]:
     """`texts` cut anew where it is safe, into blocks of some `_BLOCK_CHARACTERS`."""
     held, wanted = "", _BLOCK_CHARACTERS
-    for text in texts:
+    for text in arguments.collection("texts", texts, of="texts"):
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"texts: expected str, found {type(text).__name__}")
         for at in range(0, len(text), _BLOCK_CHARACTERS):
             held += text[at : at + _BLOCK_CHARACTERS]
             if len(held) < wanted:
@@ -79,6 +82,8 @@ class DecodeStream:
         skip_special_tokens: bool = False,
         unknown_ids: UnknownIds = "error",
     ) -> None:
+        arguments.error_handler(errors)
+        prompt_ids = arguments.collection("prompt_ids", prompt_ids, of="ids")
         is_of_bytes = tokenizer.spec.pipeline is None
         stream = _ByteStream if is_of_bytes else _TextStream
         self._push = stream(tokenizer, errors, skip_special_tokens, unknown_ids).push
@@ -108,7 +113,8 @@ class _ByteStream:
         try:
             return self._decoder.decode(data, final)
         except UnicodeDecodeError as error:
-            raise TextError(f"stream: expected UTF-8, found {error.object[error.start : error.end]!r}") from error
+            message = f"stream: expected UTF-8, found {error.object[error.start : error.end]!r}"
+            raise TextError(message, hint='pass errors="replace", or take decode_bytes') from error
 
 
 class _TextStream:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
-from merganser import _core, engines, vocabularies
+from merganser import _core, arguments, engines, vocabularies
 from merganser.engines import named_split
 from merganser.errors import TextError, TokenIdError
 from merganser.extras import require
-from merganser.spec import MAX_ID, AddedToken, CharacterPairModel, Spec, Split, TemplatePart, unpack
+from merganser.spec import AddedToken, CharacterPairModel, Spec, Split, TemplatePart, unpack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,22 +20,11 @@ if TYPE_CHECKING:
 
     from merganser.preparing import Options, Prepared, PreparedBatch, Side, Step, Strategy
     from merganser.streaming import DecodeStream, UnknownIds
+    from merganser.tokens import Token, TokenTable
 
 Text = str | bytes
 AllowSpecial = Collection[str] | Literal["all"]
 Errors = Literal["strict", "replace"]
-
-# More threads never help, and the system may refuse to start them.
-_MAX_THREADS = 1024
-
-
-class Token(NamedTuple):
-    """A token of a text: its id, its bytes, and where in the text it starts and ends."""
-
-    id: int
-    bytes: bytes
-    start: int
-    end: int
 
 
 class Tokenizer:
@@ -74,9 +62,9 @@ class Tokenizer:
         """
         from merganser.formats import gpt2
 
-        if not isinstance(vocab, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"vocab: expected ids with their tokens, found {type(vocab).__name__}")
-        return cls(gpt2.from_merges(vocab, merges, _names(special_tokens), split=named_split(split)))
+        arguments.mapping("vocab", vocab, of="ids with their tokens")
+        named = arguments.texts("special_tokens", special_tokens or ())
+        return cls(gpt2.from_merges(vocab, merges, named, split=named_split(split)))
 
     @classmethod
     def from_files(
@@ -97,7 +85,7 @@ class Tokenizer:
         """
         from merganser.formats import files, gpt2
 
-        named = _names(special_tokens)
+        named = arguments.texts("special_tokens", special_tokens or ())
         return cls(
             gpt2.read(
                 files.checked_path(vocab_path),
@@ -143,7 +131,7 @@ class Tokenizer:
         ):
             # As it mostly is: a short text costs little more than this call.
             return self._engine.encode(text, self._default)
-        policy, threads = _replace(errors, surrogates), checked_threads(num_threads)
+        policy, threads = _replace(errors, surrogates), arguments.threads(num_threads)
         ids = self._engine.encode(text, self._allow(allow_special), policy, threads)
         return self._around(ids) if add_special_tokens else ids
 
@@ -165,12 +153,12 @@ class Tokenizer:
 
         Raises `TokenIdError` where ids of the vocabulary do not fit the dtype, else as `encode` does.
         """
-        if dtype not in ("uint32", "uint16"):
-            raise ValueError(f'dtype: expected "uint32" or "uint16", found {dtype!r}')
+        if dtype != "uint32":
+            arguments.one_of("dtype", dtype, "uint32", "uint16")
         if dtype == "uint16" and self.n_vocab > 1 << 16:
             message = f"dtype: expected one that holds ids up to {self.n_vocab - 1}, found uint16"
             raise TokenIdError(message, hint='pass dtype="uint32"')
-        policy, threads = _replace(errors, surrogates), checked_threads(num_threads)
+        policy, threads = _replace(errors, surrogates), arguments.threads(num_threads)
         array = self._engine.encode_array(text, self._allow(allow_special), policy, dtype, threads)
         if not add_special_tokens or self._template is None:
             return array
@@ -195,10 +183,8 @@ class Tokenizer:
 
         Raises what `encode` does, naming the document.
         """
-        if isinstance(texts, str):
-            raise TypeError("texts: expected texts, found a str; `encode` takes one")
-        policy = _replace(errors, surrogates)
-        threads = None if num_threads is None else checked_threads(num_threads)
+        texts, policy = arguments.many("texts", texts, one="encode"), _replace(errors, surrogates)
+        threads = None if num_threads is None else arguments.threads(num_threads)
         lists = self._engine.encode_batch(texts, self._allow(allow_special), policy, threads)
         return [self._around(ids) for ids in lists] if add_special_tokens else lists
 
@@ -247,10 +233,13 @@ class Tokenizer:
         >>> load("gpt2").tokens("so much")
         [Token(id=568, bytes=b'so', start=0, end=2), Token(id=881, bytes=b' much', start=2, end=7)]
         """
-        if unit not in ("character", "byte", "utf16"):
-            raise ValueError(f'unit: expected "character", "byte" or "utf16", found {unit!r}')
+        from merganser.tokens import Token
+
+        arguments.one_of("unit", unit, "character", "byte", "utf16")
         found = self._engine.tokens(text, self._allow(allow_special), _replace(errors, surrogates), unit)
-        return [Token(*token) for token in found]
+        if self.spec.pipeline is None:
+            return [Token(*token) for token in found]
+        return [Token(id, self.vocabulary.bytes_of(id) or b"", start, end) for id, _, start, end in found]
 
     def pieces(self, text: Text, *, allow_special: AllowSpecial = ()) -> list[str]:
         """The pieces that `text` is cut into before the model sees it, added tokens among them.
@@ -282,6 +271,7 @@ class Tokenizer:
         """
         if errors == "replace":
             return self._engine.decode(ids, _known(unknown_ids), skip_special_tokens, True) or ""
+        arguments.error_handler(errors)
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens, unknown_ids=unknown_ids)
         try:
             return data.decode("utf-8", errors)
@@ -311,6 +301,7 @@ class Tokenizer:
     ) -> list[str]:
         """The text of each sequence of ids, as `decode` gives it."""
         options = {"errors": errors, "skip_special_tokens": skip_special_tokens}
+        many = arguments.collection("many", many, of="sequences of ids")
         return [self.decode(ids, **options, unknown_ids=unknown_ids) for ids in many]  # pyright: ignore[reportArgumentType]
 
     def decode_stream(
@@ -464,13 +455,15 @@ class Tokenizer:
         return self.spec.special_tokens
 
     @cached_property
-    def vocabulary(self) -> Mapping[bytes, int]:
+    def vocabulary(self) -> TokenTable:
         """The tokens of the model with their ids, added tokens left out. Iterates in order of id.
 
         >>> load("gpt2").vocabulary[b" the"]
         262
         """
-        return _VocabularyView(self)
+        from merganser.tokens import TokenTable
+
+        return TokenTable(self.spec, self._engine)
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """The id of `token`, a token's bytes or text or an added token's content, or None where there is none.
@@ -482,18 +475,26 @@ class Tokenizer:
             if (id := self._added_ids.get(token)) is not None:
                 return id
             token = token.encode("utf-8", "surrogatepass")
-        return self._engine.token_to_id(token)
+        if not isinstance(token, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"token: expected str or bytes, found {type(token).__name__}")
+        return self.vocabulary.id_of(token)
 
     def id_to_token(self, id: int) -> bytes:
-        """The bytes of the token with this id; where tokens are not bytes, as it is spelled, such as `b"##ing"`.
+        """The bytes of the token with this id; of a token that is no bytes its spelling, such as `b"##ing"`.
 
         >>> load("gpt2").id_to_token(262)
         b' the'
 
         Raises `TokenIdError` where no token has it.
         """
-        spelled = self._engine.id_to_token(id) if self.spec.pipeline is not None and 0 <= id <= MAX_ID else None
-        return self.decode_bytes([id]) if spelled is None else spelled
+        token = None
+        if self.spec.pipeline is not None:
+            token = self.vocabulary.bytes_of(arguments.whole_number("id", id, None))
+        try:
+            return self.decode_bytes([id]) if token is None else token
+        except TokenIdError as error:
+            # Its hint is about decoding.
+            raise TokenIdError(str(error)) from None
 
     @cached_property
     def merges(self) -> list[tuple[bytes, bytes]]:
@@ -510,7 +511,8 @@ class Tokenizer:
 
         model = self.spec.model
         if isinstance(model, CharacterPairModel):
-            token_by_id, numbers = dict(model.vocabulary.items()), unpack(model.merges)
+            token_by_id = dict(zip(unpack(model.vocabulary.ids), self.vocabulary, strict=True))
+            numbers = unpack(model.merges)
             return [(token_by_id[a], token_by_id[b]) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
         return gpt2.merges_of(self.spec.byte_pairs)
 
@@ -544,33 +546,9 @@ class Tokenizer:
 
         Raises `TokenIdError` where a content or an id is taken.
         """
-        if not isinstance(special_tokens, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"special_tokens: expected contents with their ids, found {type(special_tokens).__name__}")
-        added = list(self.spec.added_tokens)
-        content_by_id = {token.id: token.content for token in reversed(added)}
-        for content, id in special_tokens.items():
-            if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"special_tokens: expected texts with their ids, found {type(content).__name__}")
-            if not content:
-                raise TokenIdError(f"special token {id}: expected a text to match, found an empty one")
-            if type(id) is not int:
-                raise TypeError(f"special token {content!r}: expected an int as its id, found {type(id).__name__}")
-            if not 0 <= id <= MAX_ID:
-                raise TokenIdError(f"special token {content!r}: expected an id from 0 to {MAX_ID}, found {id}")
-            if (have := self._added_ids.get(content)) is not None and have != id:
-                raise TokenIdError(f"special token {content!r}: expected its id {have}, found {id}")
-            owner = content_by_id.get(id) or self._engine.id_to_token(id)
-            if have is None and owner not in (None, content.encode("utf-8", "surrogatepass")):
-                raise TokenIdError(f"special token {content!r}: expected an id of its own, found {id} of {owner!r}")
-            if have is None:
-                if self._is_merged(id):
-                    raise TokenIdError(
-                        f"special token {content!r}: expected an id of its own, found {id} of the model",
-                        hint="text is merged to that token, which a special one must never be",
-                    )
-                added.append(AddedToken(content=content, id=id))
-                content_by_id[id] = content
-        return Tokenizer(replace(self.spec, added_tokens=tuple(added), name=None))
+        from merganser import adding
+
+        return Tokenizer(adding.with_special_tokens(self.spec, self._engine, special_tokens))
 
     def add_tokens(
         self,
@@ -593,34 +571,18 @@ class Tokenizer:
 
         Raises `TokenIdError` for an empty content, and `TypeError` for what is no text.
         """
-        if isinstance(contents, str):
-            raise TypeError(f"contents: expected a collection of texts, found the text {contents!r}")
-        added = {token.content: token for token in self.spec.added_tokens}
-        next_id, merges_it = self.n_vocab, False
-        for content in contents:
-            if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"contents: expected texts, found {type(content).__name__}")
-            if not content:
-                raise TokenIdError(f"added token {next_id}: expected a text to match, found an empty one")
-            id = added[content].id if content in added else self._spelled_id(content)
-            if id is None:
-                id, next_id = next_id, next_id + 1
-            merges_it = merges_it or (special and self._is_merged(id))
-            added[content] = AddedToken(
-                content=content,
-                id=id,
-                special=special,
-                normalized=not special if normalized is None else normalized,
-                single_word=single_word,
-                lstrip=lstrip,
-                rstrip=rstrip,
-            )
-        spec = replace(self.spec, added_tokens=tuple(added.values()), name=None)
-        if not merges_it:
-            return Tokenizer(spec)
-        from merganser.formats import huggingface
+        from merganser import adding
 
-        return Tokenizer(huggingface.rewritten(spec))
+        like = AddedToken(
+            content="",
+            id=0,
+            special=special,
+            normalized=not special if normalized is None else normalized,
+            single_word=single_word,
+            lstrip=lstrip,
+            rstrip=rstrip,
+        )
+        return Tokenizer(adding.with_tokens(self.spec, self._engine, contents, like))
 
     def certificate(self) -> dict[str, str]:
         """Which fast paths this tokenizer has, why it lacks the others, and whether every text comes back from its ids.
@@ -683,8 +645,7 @@ class Tokenizer:
         """
         from merganser.formats import files, tiktoken_plugin
 
-        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"name: expected a text, found {type(name).__name__}")
+        arguments.text("name", name)
         return tiktoken_plugin.write(self.spec, files.checked_path(folder), name=name, taken=vocabularies.NAMES)
 
     # Inside.
@@ -755,32 +716,21 @@ class Tokenizer:
                 known[key] = allowed
         return allowed
 
-    def _is_merged(self, id: int) -> bool:
-        """Whether byte-level BPE merges bytes to this token. It cannot leave one out of a call, as a chain can."""
-        token = self._engine.id_to_token(id) if self.spec.pipeline is None else None
-        return token is not None and len(token) > 1 and self._engine.token_to_id(token) == id
-
-    def _spelled_id(self, content: str) -> int | None:
-        """The id of the vocabulary's token that a tokenizer.json spells so."""
-        from merganser.formats import byte_alphabet
-
-        if self.spec.pipeline is not None:
-            return self._engine.token_to_id(content.encode("utf-8", "surrogatepass"))
-        is_spelled = byte_alphabet.is_spelled(content)
-        return self._engine.token_to_id(byte_alphabet.unspell(content)) if is_spelled else None
-
     def _names_of(self, allow_special: AllowSpecial) -> frozenset[str] | None:
         """The names, or None for all."""
         if isinstance(allow_special, str):
             if allow_special != "all":
-                raise TypeError(f'allow_special: expected "all" or a collection of names, found {allow_special!r}')
+                raise TypeError(
+                    f'allow_special: expected "all" or a collection of names, found the text {allow_special!r}; '
+                    f"one name is {{{allow_special!r}}}"
+                )
             return None
-        names = frozenset(allow_special)
+        names = frozenset(arguments.collection("allow_special", allow_special, of="names"))
         if names in self._allowed:
             return names
         if strangers := names - self.special_tokens.keys():
             raise TokenIdError(
-                f"allow_special: expected names of special tokens, found {sorted(strangers)[0]!r}",
+                f"allow_special: expected names of special tokens, found {min(map(repr, strangers))}",
                 hint=f"this tokenizer has {', '.join(list(self.special_tokens)[:8]) or 'none'}",
             )
         return names
@@ -798,58 +748,19 @@ class Tokenizer:
         return huggingface.template_of(self.spec.pipeline.post_processor)
 
 
-class _VocabularyView(Mapping[bytes, int]):
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-
-    def __repr__(self) -> str:
-        return f"<vocabulary of {len(self)} tokens>"
-
-    def __getitem__(self, token: bytes) -> int:
-        id = self._tokenizer._engine.token_to_id(token)  # pyright: ignore[reportPrivateUsage]
-        if id is None:
-            raise KeyError(token)
-        return id
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._tokenizer.spec.model.vocabulary.tokens()
-
-    def __len__(self) -> int:
-        return len(self._tokenizer.spec.model.vocabulary)
-
-
-def _names(special_tokens: Iterable[str] | None) -> list[str]:
-    if isinstance(special_tokens, str):
-        raise TypeError(f"special_tokens: expected a collection of texts, found the text {special_tokens!r}")
-    return list(special_tokens or ())
-
-
-def checked_threads(num_threads: int) -> int:
-    """`num_threads`, or the most that are of use.
-
-    >>> checked_threads(2), checked_threads(10**9)
-    (2, 1024)
-
-    Raises `ValueError` for less than one.
-    """
-    if num_threads < 1:
-        raise ValueError(f"num_threads: expected 1 or more, found {num_threads}")
-    return min(num_threads, _MAX_THREADS)
-
-
 def _fill(template: Iterable[TemplatePart], ids: list[int]) -> Iterator[int]:
     for part in template:
         yield from ids if part.ids is None else part.ids
 
 
 def _replace(errors: str, surrogates: str) -> tuple[bool, bool]:
-    for name, value in (("errors", errors), ("surrogates", surrogates)):
-        if value not in ("strict", "replace"):
-            raise ValueError(f'{name}: expected "strict" or "replace", found {value!r}')
+    if errors == "strict" and surrogates == "replace":  # as mostly
+        return False, True
+    arguments.one_of("errors", errors, "strict", "replace")
+    arguments.one_of("surrogates", surrogates, "strict", "replace")
     return errors == "replace", surrogates == "replace"
 
 
 def _known(unknown_ids: str) -> str:
-    if unknown_ids not in ("error", "replace", "skip"):
-        raise ValueError(f'unknown_ids: expected "error", "replace" or "skip", found {unknown_ids!r}')
+    arguments.one_of("unknown_ids", unknown_ids, "error", "replace", "skip")
     return unknown_ids

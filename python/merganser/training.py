@@ -9,11 +9,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from merganser import _core, word_training
+from merganser import _core, arguments, word_training
 from merganser.engines import engine_splits, named_split
 from merganser.errors import TrainingError
 from merganser.spec import AddedToken, BytePairModel, Spec, Split, Vocabulary, pack, unpack
-from merganser.tokenizer import Tokenizer, checked_threads
+from merganser.tokenizer import Tokenizer
 
 Layout = Literal["tiktoken", "hf"]
 TieBreak = Literal["ids", "first", "lex_max"]
@@ -82,12 +82,13 @@ def train(
     options that cannot be met, and `TextError` for documents that are not UTF-8.
     """
     special = _special(special_tokens)
+    threads = None if num_threads is None else arguments.threads(num_threads, error=TrainingError)
+    arguments.one_of("model", model, "bpe", "wordpiece", error=TrainingError)
     if model == "wordpiece":
         _refuse("wordpiece", split=split != "o200k", layout=layout != "tiktoken", tie_break=tie_break != "ids")
         _refuse("wordpiece", max_token_length=max_token_length is not None, never_merge_spaces=never_merge_spaces)
         _check_options(layout, tie_break, min_frequency, max_token_length)
-        if not 0 <= vocab_size <= _MAX_VOCAB_SIZE:
-            raise TrainingError(f"vocab_size: expected 0 to {_MAX_VOCAB_SIZE}, found {vocab_size}")
+        arguments.whole_number("vocab_size", vocab_size, 0, _MAX_VOCAB_SIZE, error=TrainingError)
         spec = word_training.spec_of(
             _batches(documents),
             vocab_size=vocab_size,
@@ -97,19 +98,16 @@ def train(
             initial_alphabet=initial_alphabet,
             limit_alphabet=limit_alphabet,
             min_frequency=min(min_frequency, _MAX_U64),
-            num_threads=None if num_threads is None else checked_threads(num_threads),
+            num_threads=threads,
             progress=progress,
         )
         _warn_of_size(len(spec.model.vocabulary), vocab_size)
         return Tokenizer(spec)
-    if model != "bpe":
-        raise TrainingError(f"model: expected one of bpe, wordpiece, found {model!r}")
     initial_alphabet = tuple(initial_alphabet)
     _refuse("bpe", score=score != "frequency", lowercase=not lowercase, limit_alphabet=limit_alphabet is not None)
     _refuse("bpe", initial_alphabet=bool(initial_alphabet))
     num_merges = _num_merges(vocab_size, len(special))
     _check_options(layout, tie_break, min_frequency, max_token_length)
-    threads = None if num_threads is None else checked_threads(num_threads)
     named = named_split(split)
     splits = () if named is None else (named,)
 
@@ -141,24 +139,19 @@ def _refuse(model: str, **given: bool) -> None:
         if is_given:
             other = "bpe" if model == "wordpiece" else "wordpiece"
             raise TrainingError(
-                f"{name}: expected nothing with model={model!r}, found an option of model={other!r}",
-                hint=f"pass model={other!r}, or leave {name} out",
+                f'{name}: expected nothing with model="{model}", found an option of model="{other}"',
+                hint=f'pass model="{other}", or leave {name}= out',
             )
 
 
 def _warn_of_size(size: int, vocab_size: int) -> None:
-    if size > vocab_size:
-        text = f"the alphabet and the special tokens alone are {size} tokens, more than the {vocab_size} asked for"
-        warnings.warn(text, stacklevel=3)
     if size < vocab_size:
         warnings.warn(f"no pair is left to merge: the vocabulary has {size} tokens, not {vocab_size}", stacklevel=3)
 
 
 def _special(contents: Iterable[str]) -> list[str]:
     """The special tokens, each once."""
-    if isinstance(contents, str):
-        raise TypeError(f"special_tokens: expected a collection of texts, found the text {contents!r}")
-    special = list(dict.fromkeys(contents))
+    special = list(dict.fromkeys(arguments.texts("special_tokens", contents)))
     for content in special:
         if not content or re.search("[\ud800-\udfff]", content):
             raise TrainingError(
@@ -169,27 +162,20 @@ def _special(contents: Iterable[str]) -> list[str]:
 
 def _num_merges(vocab_size: int, num_special: int) -> int:
     least = 256 + num_special
-    if vocab_size < least:
+    if arguments.whole_number("vocab_size", vocab_size, None, _MAX_VOCAB_SIZE, error=TrainingError) < least:
         raise TrainingError(
             f"vocab_size: expected at least {least} (256 bytes and {num_special} special tokens), found {vocab_size}",
             hint=f"the least vocabulary is {least}, which merges nothing",
         )
-    if vocab_size > _MAX_VOCAB_SIZE:
-        raise TrainingError(f"vocab_size: expected at most {_MAX_VOCAB_SIZE}, found {vocab_size}")
     return vocab_size - least
 
 
 def _check_options(layout: str, tie_break: str, min_frequency: int, max_token_length: int | None) -> None:
-    for name, value, choices in (
-        ("layout", layout, ("tiktoken", "hf")),
-        ("tie_break", tie_break, ("ids", "first", "lex_max")),
-    ):
-        if value not in choices:
-            raise TrainingError(f"{name}: expected one of {', '.join(choices)}, found {value!r}")
-    if min_frequency < 0:
-        raise TrainingError(f"min_frequency: expected 0 or more, found {min_frequency}")
-    if max_token_length is not None and max_token_length < 1:
-        raise TrainingError(f"max_token_length: expected 1 byte or more, found {max_token_length}")
+    arguments.one_of("layout", layout, "tiktoken", "hf", error=TrainingError)
+    arguments.one_of("tie_break", tie_break, "ids", "first", "lex_max", error=TrainingError)
+    arguments.whole_number("min_frequency", min_frequency, 0, error=TrainingError)
+    if max_token_length is not None:
+        arguments.whole_number("max_token_length", max_token_length, 1, error=TrainingError)
 
 
 def _batches(documents: str | bytes | Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
@@ -197,9 +183,10 @@ def _batches(documents: str | bytes | Iterable[str | bytes]) -> Iterator[list[st
         documents = [documents]  # pyright: ignore[reportAssignmentType]
     batch: list[str | bytes] = []
     size = 0
-    for document in documents:
-        if isinstance(document, Path):
-            raise TypeError("documents: expected documents, found a Path; `mg.read(path)` reads the documents there")
+    for document in arguments.collection("documents", documents, of="texts"):
+        if not isinstance(document, str | bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+            hint = "; `mg.read(path)` reads the documents there" if isinstance(document, Path) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"documents: expected str or UTF-8 bytes, found {type(document).__name__}{hint}")
         batch.append(document)
         size += len(document)
         if size >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from merganser import _core
+from merganser import _core, arguments
 from merganser.errors import TrainingError
 from merganser.spec import (
     AddedToken,
@@ -50,13 +50,15 @@ def spec_of(
 
     Raises `TrainingError` for options that cannot be met.
     """
-    if score not in ("frequency", "likelihood"):
-        raise TrainingError(f"score: expected frequency or likelihood, found {score!r}")
+    arguments.one_of("score", score, "frequency", "likelihood", error=TrainingError)
     if _UNKNOWN not in special:
-        raise TrainingError(f"special_tokens: expected {_UNKNOWN} among them, found {special}")
+        raise TrainingError(
+            f"special_tokens: expected {_UNKNOWN} among them, found {', '.join(special)}",
+            hint=f"BERT's are {', '.join(SPECIAL_TOKENS)}, and they are there if you name none",
+        )
     characters = _characters(initial_alphabet)
-    if limit_alphabet is not None and limit_alphabet < 0:
-        raise TrainingError(f"limit_alphabet: expected 0 or more, found {limit_alphabet}")
+    if limit_alphabet is not None:
+        arguments.whole_number("limit_alphabet", limit_alphabet, 0, error=TrainingError)
     counter = _core.WordCounter(bert=(True, True, lowercase, lowercase), special_tokens=special)
     num_documents = 0
     for batch in batches:
@@ -73,6 +75,11 @@ def spec_of(
         prefix=_PREFIX,
         progress=None if progress is None else lambda done: progress("merge", done, vocab_size),
     )
+    if len(tokens) > vocab_size:
+        raise TrainingError(
+            f"vocab_size: expected at least {len(tokens)} (the special tokens and the alphabet), found {vocab_size}",
+            hint=f"the least vocabulary is {len(tokens)}, which joins nothing",
+        )
     return Spec(
         model=WordPieceModel(vocabulary=Vocabulary.from_tokens(token.encode() for token in tokens)),
         added_tokens=tuple(AddedToken(content=content, id=id) for id, content in enumerate(special)),
@@ -96,7 +103,9 @@ def spec_of(
 
 
 def _characters(alphabet: Iterable[str]) -> list[str]:
-    characters = list(alphabet)
+    characters = arguments.texts(
+        "initial_alphabet", list(arguments.collection("initial_alphabet", alphabet, of="texts"))
+    )
     for character in characters:
         if len(character) != 1 or re.search("[\ud800-\udfff]", character):
             raise TrainingError(f"initial_alphabet: expected single characters, found {character!r}")

@@ -50,7 +50,9 @@ impl Error {
             Self::PatternLimit { .. } => {
                 Some("cut the text into documents, or shorten the run of spaces at that place")
             }
-            Self::InvalidUtf8 { .. } => Some("pass errors=\"replace\" to read invalid bytes as U+FFFD"),
+            Self::InvalidUtf8 { .. } => {
+                Some("pass errors=\"replace\", here or to bytes.decode, to read such bytes as U+FFFD")
+            }
             Self::Unmatched { .. } => Some("a split with unmatched=\"keep\" gives such text a piece of its own"),
             Self::UnknownId { .. } => Some("pass unknown_ids=\"skip\" or \"replace\" to decode around it"),
             Self::NoByteToken { .. } => {

@@ -1,40 +1,19 @@
 """The command line: parse, call, show. Data goes to stdout, words to stderr, and `__main__` says what went wrong.
 
 options   what can be typed          reading   documents and ids from files and stdin
-showing   tables, words, progress    train, encode, inspect   the commands
+showing   tables, words, progress    words     arguments as options
+train, encode, inspect   the commands
 """
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 import typer
 
 from merganser.cli import encode, inspect, showing, train
+from merganser.cli.words import in_options
 from merganser.errors import MerganserError
-
-# What to do next, where that is another thing here than in Python.
-_HINTS = {
-    "a pattern of your own is `mg.Split(pattern=…)`": "a pattern of your own goes there too, in quotes",
-    'pass errors="replace", or take decode_bytes': "pass `--errors replace`, or leave `--errors` out to get the bytes",
-    "pass split=, a published pattern's name or a Split, and special_tokens=, which may be {}": (
-        "pass `--split`, a published pattern's name or a pattern, and `--special` for each special token"
-    ),
-}
-# Arguments of the API that are options here, and what they are called.
-_OPTIONS = {
-    "errors": "errors",
-    "unknown_ids": "unknown-ids",
-    "vocab_size": "vocab-size",
-    "split": "split",
-    "special_tokens": "special",
-    "allow_special": "allow-special",
-    "layout": "layout",
-    "tie_break": "tie-break",
-    "min_frequency": "min-frequency",
-    "max_token_length": "max-token-length",
-}
 
 app = typer.Typer(
     add_completion=False,
@@ -88,8 +67,8 @@ def run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         raise _usage_error(error) from error
     except MerganserError as error:
-        hint = None if error.hint is None else _in_options(_HINTS.get(error.hint, error.hint))
-        raise type(error)(_in_options(str(error)), hint=hint) from error
+        hint = None if error.hint is None else in_options(error.hint)
+        raise type(error)(in_options(str(error)), hint=hint) from error
     return 0
 
 
@@ -108,19 +87,3 @@ def _usage_error(error: typer.TyperException) -> MerganserError:
     if suggestion:
         hint = f"did you mean {suggestion}"
     return MerganserError(message[:1].lower() + message[1:], hint=hint)
-
-
-def _in_options(words: str) -> str:
-    """Words about arguments of the API as words about options.
-
-    >>> _in_options("vocab_size: expected 300")
-    '--vocab-size: expected 300'
-    >>> _in_options('pass errors="replace" or "strict", or split=')
-    'pass `--errors replace` or `strict`, or `--split`'
-    """
-    names = "|".join(_OPTIONS)
-    words = re.sub(rf"^({names}):", lambda found: f"--{_OPTIONS[found[1]]}:", words)
-    words = re.sub(rf'\b({names})="(\w+)"', lambda found: f"`--{_OPTIONS[found[1]]} {found[2]}`", words)
-    words = re.sub(rf"\b({names})=(?=[ ,]|$)", lambda found: f"`--{_OPTIONS[found[1]]}`", words)
-    words = re.sub(r'`mg\.load\("(\w+)"\)`', r"`-t \1`", words)
-    return re.sub(r'` or "(\w+)"', r"` or `\1`", words)

@@ -15,10 +15,13 @@ from merganser.spec import (
     ByteLevel,
     BytePairModel,
     CharacterPairModel,
+    Component,
     Normalizer,
     Split,
     Template,
+    TemplatePart,
     UnigramModel,
+    Value,
     WordLevelModel,
     WordPieceModel,
 )
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 _NUM_LONGEST = 5
 _NUM_LISTED = 8
+_MAX_SHOWN = 200
 _FAMILIES = {
     BytePairModel: "byte-level BPE",
     CharacterPairModel: "BPE",
@@ -62,7 +66,7 @@ class Inspection:
     special_tokens: dict[str, int]
     added_tokens: dict[str, int]
     template: Template | None
-    pipeline: dict[str, str]
+    pipeline: dict[str, tuple[str, ...]]
     certificate: dict[str, str]
     fingerprint: str
     longest_tokens: tuple[LongToken, ...]
@@ -184,7 +188,9 @@ def inspect_tokenizer(tokenizer: Tokenizer) -> Inspection:
         pipeline={}
         if spec.pipeline is None
         else {
-            field.name: repr(value) for field in fields(spec.pipeline) if (value := getattr(spec.pipeline, field.name))
+            field.name: tuple(map(_component, value.steps()))
+            for field in fields(spec.pipeline)
+            if (value := getattr(spec.pipeline, field.name))
         },
         certificate=tokenizer.certificate(),
         fingerprint=tokenizer.fingerprint(),
@@ -193,7 +199,7 @@ def inspect_tokenizer(tokenizer: Tokenizer) -> Inspection:
 
 
 def _show_tokenizer(found: Inspection) -> None:
-    how = [found.family, f"{found.semantics} semantics" if found.semantics else "tokens as they are spelled"]
+    how = [found.family, *([f"{found.semantics} semantics"] if found.semantics else [])]
     how += ["whole pieces first"] if found.ignore_merges else []
     sizes = [showing.number(found.num_tokens, "token"), showing.number(len(found.special_tokens), "special token")]
     if found.num_merges:
@@ -204,7 +210,7 @@ def _show_tokenizer(found: Inspection) -> None:
         ("name", found.name or "none"),
         ("family", ", ".join(how)),
         ("vocabulary", f"{', '.join(sizes)}; ids 0 to {found.n_vocab - 1}"),
-        *(_around(found) if not found.pipeline else found.pipeline.items()),
+        *_around(found),
         ("special", _listed(found.special_tokens)),
         ("added", _listed(found.added_tokens)),
         *template,
@@ -221,10 +227,41 @@ def _show_tokenizer(found: Inspection) -> None:
 
 
 def _around(found: Inspection) -> list[tuple[str, str]]:
+    if found.pipeline:
+        return [(name, "\n".join(steps)) for name, steps in found.pipeline.items()]
     return [
         ("normalizers", ", ".join(normalizer.form for normalizer in found.normalizers) or "none"),
         ("split", "\n".join(map(_split, found.splits)) or "none"),
     ]
+
+
+def _component(step: Component) -> str:
+    """A step in a line: its type, the options that are on, and the values of others."""
+    return " ".join([step.type, *(_option(name, value) for name, value in step.options if value not in (None, False))])
+
+
+def _option(name: str, value: Value) -> str:
+    if value is True:
+        return name
+    if isinstance(value, Component):
+        pattern = dict(value.options).get("pattern")
+        if isinstance(pattern, str):
+            return f"{name}={value.type} {pattern if value.type == 'Regex' else showing.readable(pattern.encode())}"
+        return f"{name}={_component(value)}"
+    if isinstance(value, TemplatePart):
+        return value.name
+    if isinstance(value, tuple):
+        inside = " ".join(_option(name, item) if isinstance(item, TemplatePart) else _value(item) for item in value)
+        return f"{name}={inside}"
+    return f"{name}={_value(value)}"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, Component):
+        return _component(value)
+    if isinstance(value, str) and len(value) > _MAX_SHOWN:
+        return f"({len(value):,} characters)"
+    return showing.readable(value.encode()) if isinstance(value, str) else str(value)
 
 
 def _long(id: int, token: bytes) -> tuple[str, str, str]:

@@ -82,10 +82,12 @@ def facts(values: Sequence[tuple[str, str]]) -> None:
 
 
 def _folded(line: str, width: int) -> Iterator[str]:
-    """Parts of `line` that fit, from one `|` on if possible, since nobody sees the space that a line ends in."""
+    """Parts of `line` that fit: of a pattern from one `|` on, of words behind a space, if possible."""
+    mark = "|" if "|" in line else " "
     while len(line) > width:
-        cut = line.rfind("|", width // 2, width)
-        cut = width if cut < 0 else cut
+        # Nobody sees the space that a line ends in, which in a pattern counts.
+        cut = line.rfind(mark, width // 2, width) + (mark == " ")
+        cut = cut if cut > 0 else width
         yield line[:cut]
         line = line[cut:]
     yield line

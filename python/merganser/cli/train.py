@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from merganser.cli import options, showing
-from merganser.cli.reading import Documents
-from merganser.errors import StorageError
+from merganser.cli.reading import Documents, naming
+from merganser.errors import FormatError, StorageError
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
@@ -152,4 +152,6 @@ def _check_writable(output: Path) -> None:
 def _check_savable(learn_nothing: Callable[[], Tokenizer], output: Path) -> None:
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        learn_nothing().save(Path(folder) / output.name)
+        tokenizer = learn_nothing()
+        with naming("--output", FormatError):
+            tokenizer.save(Path(folder) / output.name)

@@ -28,8 +28,12 @@ _BEGINNINGS = (
 def checked_path(path: str | Path) -> Path:
     """`path`, if a file can have that name.
 
-    Raises `StorageError` where none can.
+    Raises `StorageError` where none can, and `TypeError` for what is no path.
     """
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"path: expected a str or a Path, found {type(path).__name__}")
+    if not str(path):
+        raise StorageError("path: expected the name of a file or folder, found an empty text")
     path = Path(path)
     try:
         os.stat(path)
@@ -50,10 +54,22 @@ def read_bytes(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise StorageError(f"{path}: expected a file that can be read, found: {error.strerror or error}") from error
+        message = f"{path}: expected a file that can be read, found: {error.strerror or error}"
+        raise StorageError(message, hint=hint_of_missing(path)) from error
     if len(data) > MAX_BYTES:
         raise FormatError(f"{path}: expected a tokenizer of at most 1 GiB, found a larger file")
     return data
+
+
+def hint_of_missing(path: Path) -> str | None:
+    """Up to where `path` is there, which also tells where a relative one starts; None where all of it is.
+
+    >>> hint_of_missing(Path("/gone/tokenizer.json"))
+    'of that path there is only `/`, and nothing is downloaded'
+    """
+    path = Path(os.path.abspath(path))
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
+    return None if there == path else f"of that path there is only `{there}`, and nothing is downloaded"
 
 
 def names_in(folder: Path) -> list[str]:
@@ -110,4 +126,5 @@ def write_atomically(path: Path, data: bytes) -> None:
                 temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise StorageError(f"{path}: expected a place to write to, found: {error.strerror or error}") from error
+        message = f"{path}: expected a place to write to, found: {error.strerror or error}"
+        raise StorageError(message, hint=hint_of_missing(path.parent)) from error

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from merganser import arguments
 from merganser.errors import FormatError
 from merganser.formats import byte_alphabet, files, strict_json
 from merganser.formats.ranks import merges_of_ranks, ranks_of
@@ -93,13 +94,18 @@ def from_merges(
     """
     id_by_token: dict[bytes, int] = {}
     for id, token in vocab.items():
-        if type(id) is not int or not 0 <= id <= strict_json.MAX_U32 or not token:
+        if type(id) is not int or not 0 <= id <= strict_json.MAX_U32 or not token or type(token) is not bytes:
             raise FormatError(f"vocab: expected ids of u32 and tokens of a byte or more, found {id!r}: {token!r}")
         if (first := id_by_token.setdefault(token, id)) != id:
             raise FormatError(f"vocab: expected each token once, found {token!r} as {first} and {id}")
     pairs: list[int] = []
     used = {id_by_token.get(bytes([byte])) for byte in range(256)}
-    for index, (left, right) in enumerate(merges):
+    for index, merge in enumerate(arguments.collection("merges", merges, of="pairs of tokens")):
+        match merge:
+            case (bytes(left), bytes(right)):
+                pass
+            case _:
+                raise FormatError(f"{where} {index}: expected two tokens, as bytes, found {merge!r}")
         for token in (left, right, left + right):
             if (id := id_by_token.get(token)) is None:
                 raise FormatError(f"{where} {index}: expected tokens of the vocabulary, which lacks {token!r}")

@@ -216,7 +216,7 @@ def _pattern(splits: tuple[Split | ByteLevel, ...]) -> str:
         raise _refuse(f"a pattern without capturing groups, found {pattern!r}", hint=hint)
     if split.unmatched != "drop" and not matches_every_character(pattern, "rust"):
         what = f'unmatched="drop", found "{split.unmatched}" and a pattern that may leave text out'
-        raise _refuse(what, hint="minbpe loses what its pattern does not match")
+        raise _refuse(what, hint="minbpe loses what the pattern leaves: add an alternative for it, such as `|[^…]`")
     return pattern
 
 

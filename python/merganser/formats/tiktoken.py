@@ -245,7 +245,8 @@ def _pattern(spec: Spec) -> str:
         return _GPT2_PATTERN
     if split.unmatched != "drop" and not matches_every_character(split.pattern, split.dialect):
         raise FormatError(
-            f'tiktoken: expected unmatched="drop", found "{split.unmatched}" and a pattern that may need it'
+            f'tiktoken: expected unmatched="drop", found "{split.unmatched}" and a pattern that may need it',
+            hint="add an alternative for the characters that it leaves, such as `|[^…]` for the others",
         )
     return split.pattern if split.dialect == "rust" else rust_from_oniguruma(split.pattern)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from merganser import arguments
 from merganser.errors import TextError, TokenIdError
-from merganser.spec import MAX_ID, Padding, Spec, Truncation
+from merganser.spec import MAX_ID, Padding, Spec, Surroundings, Truncation
 
 Strategy = Literal["longest_first", "only_first", "only_second"]
 Side = Literal["left", "right"]
@@ -62,7 +63,7 @@ class Options:
         if length is None:
             raise TextError(
                 "max_length: expected a number of tokens to truncate to, found none",
-                hint="pass max_length=, for this tokenizer's files name none",
+                hint=f"pass max_length=: {_source(spec)}",
             )
         side = self.truncation_side or (spec.surroundings.truncation_side if given is None else given.side)
         truncation = replace(given or Truncation(max_length=length), max_length=length, side=side or "right")
@@ -100,13 +101,28 @@ class Options:
             return spec.padding.id
         if token is None:
             token = dict(spec.surroundings.roles).get("pad_token")
-        id = token_to_id(token) if isinstance(token, str) else token
-        if id is None or isinstance(id, bool) or not 0 <= id <= MAX_ID:
+        if token is None:
             raise TokenIdError(
-                f"pad_token: expected a token of the vocabulary to fill rows up with, found {token!r}",
-                hint="pass pad_token=, the content or the id of a token of this tokenizer",
+                "pad_token: expected a token to fill rows up with, found none",
+                hint=f"pass pad_token=: {_source(spec)}",
+            )
+        if not isinstance(token, str):
+            return arguments.whole_number("pad_token", token, 0, MAX_ID, error=TokenIdError)
+        id = token_to_id(token)
+        if id is None:
+            whose = "" if self.pad_token is None else "pass one that this tokenizer has, or "
+            raise TokenIdError(
+                f"pad_token: expected a token of the vocabulary, found {token!r}",
+                hint=f"{whose}add it: `add_tokens([{token!r}], special=True)`",
             )
         return id
+
+
+def _source(spec: Spec) -> str:
+    """Why the files did not say it: they stand beside a tokenizer.json, and many have that file alone."""
+    if spec.surroundings == Surroundings():
+        return "no tokenizer_config.json, which may name one, was beside this tokenizer's file"
+    return "this tokenizer's files name none"
 
 
 def _check_choice(name: str, value: object, choices: tuple[bool | str, ...]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
-from merganser import _core
+from merganser import _core, arguments
 from merganser.errors import TextError
 from merganser.preparing import rows
 from merganser.preparing.results import Prepared, Span
@@ -37,11 +37,9 @@ def checked_texts(
 
     Raises `TypeError` where one is no text, naming it.
     """
-    if isinstance(texts, str | bytes):
-        raise TypeError(f"{name}: expected texts, found a {type(texts).__name__}; `prepare` takes one")
     found: list[Any] = []
-    for number, text in enumerate(texts):
-        if is_split_into_words and not isinstance(text, str | bytes):
+    for number, text in enumerate(arguments.many(name, texts, one="prepare")):
+        if is_split_into_words and hasattr(text, "__iter__") and not isinstance(text, str | bytes):
             words = list(text)
             if all(isinstance(word, str | bytes) for word in words):  # pyright: ignore[reportUnnecessaryIsInstance]
                 found.append(words)

@@ -126,4 +126,8 @@ def _hint(name: str) -> str:
         if wanted.startswith(model):
             return f"that model's encoding is `{encoding}`"
     matches = [known for known in NAMES if wanted and wanted in known] or get_close_matches(wanted, NAMES, cutoff=0.8)
-    return f"did you mean `{matches[0]}`?" if matches else f"a file or folder of that name is `./{name}`"
+    return (
+        f"did you mean `{matches[0]}`?"
+        if matches
+        else f"nothing is downloaded; a file or folder is named as a path, `./{name}`"
+    )

@@ -32,14 +32,15 @@ pub(super) struct AddedTokenFields {
 
 /// The ids of a buffer or a sequence of integers.
 pub(super) fn ids_of(object: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds) -> PyResult<Vec<u32>> {
+    let no_ids = || match object.get_type().name() {
+        Ok(name) => PyTypeError::new_err(format!("ids: expected a sequence of integers, found {name}")),
+        Err(error) => error,
+    };
     if object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyBytes>()
         || object.is_instance_of::<PyByteArray>()
     {
-        return Err(PyTypeError::new_err(format!(
-            "ids: expected a sequence of integers, found {}",
-            object.get_type().name()?
-        )));
+        return Err(no_ids());
     }
     let py = object.py();
     if let Ok(list) = object.cast::<PyList>() {
@@ -69,7 +70,7 @@ pub(super) fn ids_of(object: &Bound<'_, PyAny>, max_id: u32, unknown: UnknownIds
         .or_else(|| from_buffer(object, |number: i8| number));
     match wide {
         Some(numbers) => numbers.into_iter().map(|number| checked(py, number, max_id, unknown)).collect(),
-        None => object.try_iter()?.map(|item| id_of(&item?, max_id, unknown)).collect(),
+        None => object.try_iter().map_err(|_| no_ids())?.map(|item| id_of(&item?, max_id, unknown)).collect(),
     }
 }
 

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::string::PyStringData;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use super::errors::{exception, raise};
 use crate::error::Error;
@@ -65,6 +65,11 @@ impl Deref for Utf8 {
 
 impl Text {
     pub(super) fn new(object: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Self> {
+        Self::of_object(object, policy, None)
+    }
+
+    /// The text that `object` is, which is a document of this number or alone.
+    fn of_object(object: &Bound<'_, PyAny>, policy: Policy, number: Option<u64>) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
             return Self::of_str(text, policy);
         }
@@ -74,10 +79,7 @@ impl Text {
         }
         match PyBuffer::<u8>::get(object) {
             Ok(buffer) => Self::of_bytes(&PyBytes::new(py, &buffer.to_vec(py)?), policy),
-            Err(_) => Err(PyTypeError::new_err(format!(
-                "text: expected str or UTF-8 bytes, found {}",
-                object.get_type().name()?
-            ))),
+            Err(_) => Err(no_text(object, number)?),
         }
     }
 
@@ -115,6 +117,14 @@ impl Text {
     }
 }
 
+fn no_text(object: &Bound<'_, PyAny>, number: Option<u64>) -> PyResult<PyErr> {
+    let is_many = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    let hint = if is_many && number.is_none() { "; `encode_batch` takes many texts" } else { "" };
+    let place = number.map_or(String::new(), |number| format!("document {number}: "));
+    let found = object.get_type().name()?;
+    Ok(PyTypeError::new_err(format!("{place}text: expected str or UTF-8 bytes, found {found}{hint}")))
+}
+
 /// A `str` in UTF-8.
 enum Written {
     /// Python keeps it as these bytes.
@@ -139,7 +149,7 @@ fn written(text: &Bound<'_, PyString>) -> Option<Written> {
 /// The text of each document; an error names the document, the first of which has the number `first`.
 pub(super) fn texts_of(objects: &[Bound<'_, PyAny>], policy: Policy, first: u64) -> PyResult<Vec<Text>> {
     let text = |(at, object): (u64, &Bound<'_, PyAny>)| {
-        Text::new(object, policy).map_err(|error| {
+        Text::of_object(object, policy, Some(at)).map_err(|error| {
             let (py, value) = (object.py(), error.value(object.py()));
             match value.getattr("hint").and_then(|hint| hint.extract::<Option<String>>()) {
                 Ok(hint) => exception(py, "TextError", &format!("document {at}: {value}"), hint.as_deref()),

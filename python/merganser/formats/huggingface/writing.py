@@ -161,9 +161,13 @@ def _ids_with_added(ids: dict[str, int], added: list[AddedToken]) -> dict[str, i
     for token in added:
         if ids.get(token.content, token.id) != token.id or token_by_id.get(token.id, token.content) != token.content:
             other = ids.get(token.content, token.id)
+            hint = "give it an id that no token has"
+            if other != token.id:
+                hint = f"the file spells another token so: give the added token a name other than {token.content!r}"
             raise _refuse(
                 f"added tokens of their own or with the id of the same token, found {token.content!r} with the id "
-                f"{token.id}, where token {other} is {token_by_id[other]!r}"
+                f"{token.id}, where token {other} is {token_by_id[other]!r}",
+                hint=hint,
             )
     if [token.id for token in new] == list(range(len(ids), len(ids) + len(new))):
         return ids
