@@ -34,6 +34,10 @@ REFUSED = [
      'errors: expected a handler of bytes.decode such as "strict", "replace" or "ignore", found \'no\'', None),
     (lambda tok: tok.decode_stream(errors="no"), mg.TextError,
      'errors: expected a handler of bytes.decode such as "strict", "replace" or "ignore", found \'no\'', None),
+    (lambda tok: tok.decode([1], errors="a\0b"), mg.TextError,
+     'errors: expected a handler of bytes.decode such as "strict", "replace" or "ignore", found \'a\\x00b\'', None),
+    (lambda tok: tok.decode_batch([[1]], errors="\ud800"), mg.TextError,
+     'errors: expected a handler of bytes.decode such as "strict", "replace" or "ignore", found \'\\ud800\'', None),
     (lambda tok: tok.decode([1], unknown_ids="no"), mg.TextError,
      'unknown_ids: expected "error", "replace" or "skip", found \'no\'', None),
     (lambda tok: tok.encode("a", allow_special=["x"]), mg.TokenIdError,
@@ -110,6 +114,8 @@ WRONG_TYPES = [
      'allow_special: expected "all" or a collection of names, found the text \'<|endoftext|>\'; '
      "one name is {'<|endoftext|>'}"),
     (lambda tok: tok.encode("x", allow_special=5), "allow_special: expected a collection of names, found int"),
+    (lambda tok: tok.encode("x", allow_special=[["<|endoftext|>"]]),
+     "allow_special: expected names, found an unhashable type: 'list'"),
     (lambda tok: tok.encode("x", num_threads="2"), "num_threads: expected an integer, found str"),
     (lambda tok: tok.decode(5), "ids: expected a sequence of integers, found int"),
     (lambda tok: tok.decode_batch(5), "many: expected a collection of sequences of ids, found int"),
@@ -128,7 +134,11 @@ WRONG_TYPES = [
     (lambda _: mg.train("a", vocab_size=True), "vocab_size: expected an integer, found bool"),
     (lambda _: mg.train("a", vocab_size=300, special_tokens=[5]), "special_tokens: expected texts, found int"),
     (lambda _: mg.train("a", vocab_size=300, split=mg.Split(pattern=5)), "split: pattern: expected a str, found int"),
+    (lambda _: mg.train("a", vocab_size=300, initial_alphabet=None),
+     "initial_alphabet: expected a collection of texts, found NoneType"),
+    (lambda _: mg.train("a", vocab_size=300, progress=5), "progress: expected a function, found int"),
     (lambda _: fim(5, cl100k()), "document: expected a text, found int"),
+    (lambda _: fim("a", "gpt2"), "tokenizer: expected a Tokenizer, found str"),
 ]  # fmt: skip
 
 

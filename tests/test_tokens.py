@@ -100,3 +100,12 @@ def test_an_id_without_a_token_is_named_with_the_range(load, id, request):
         f"expected an id of this vocabulary, 0 to {tok.n_vocab - 1}, found {id}",
         None,
     )
+
+
+def test_an_added_token_is_found_by_its_bytes_and_the_models_token_comes_first(gpt2):
+    tok = gpt2.add_tokens([" the end"]).with_special_tokens({"é": 60_000})
+    for content in ["<|endoftext|>", " the end"]:
+        assert tok.id_to_token(tok.token_to_id(content.encode())) == content.encode()
+    model_id = gpt2.token_to_id("é".encode())
+    assert (tok.token_to_id("é"), tok.token_to_id("é".encode())) == (60_000, model_id)
+    assert tok.token_to_id(b"\xff\xfe") is None

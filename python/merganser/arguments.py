@@ -103,6 +103,15 @@ def collection(name: str, values: Iterable[_Item], *, of: str) -> Iterable[_Item
     return values
 
 
+def function(name: str, value: object) -> None:
+    """Raises `TypeError` where `value` cannot be called.
+
+    >>> function("progress", print)
+    """
+    if not callable(value):
+        raise TypeError(f"{name}: expected a function, found {type(value).__name__}")
+
+
 def mapping(name: str, value: object, *, of: str) -> None:
     """Raises `TypeError` where `value` is no mapping `of` such things.
 
@@ -132,6 +141,6 @@ def error_handler(errors: str) -> None:
     """
     try:
         codecs.lookup_error(errors)
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         expected = 'a handler of bytes.decode such as "strict", "replace" or "ignore"'
         raise TextError(f"errors: expected {expected}, found {errors!r}") from None

@@ -47,6 +47,8 @@ def fim(
     `TextError` for another `rate` or `mode`.
     """
     arguments.text("document", document)
+    if not isinstance(tokenizer, Tokenizer):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"tokenizer: expected a Tokenizer, found {type(tokenizer).__name__}")
     if not isinstance(rate, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"rate: expected a number, found {type(rate).__name__}")
     if not 0 <= rate <= 1:

@@ -468,6 +468,8 @@ class Tokenizer:
     def token_to_id(self, token: str | bytes) -> int | None:
         """The id of `token`, a token's bytes or text or an added token's content, or None where there is none.
 
+        Bytes that are a token of the model and an added token's content too are the model's, a text is the added one.
+
         >>> load("gpt2").token_to_id(b" the"), load("gpt2").token_to_id("<|endoftext|>")
         (262, 50256)
         """
@@ -477,7 +479,8 @@ class Tokenizer:
             token = token.encode("utf-8", "surrogatepass")
         if not isinstance(token, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"token: expected str or bytes, found {type(token).__name__}")
-        return self.vocabulary.id_of(token)
+        id = self.vocabulary.id_of(token)
+        return self._added_ids.get(token.decode("utf-8", "surrogateescape")) if id is None else id
 
     def id_to_token(self, id: int) -> bytes:
         """The bytes of the token with this id; of a token that is no bytes its spelling, such as `b"##ing"`.
@@ -725,7 +728,11 @@ class Tokenizer:
                     f"one name is {{{allow_special!r}}}"
                 )
             return None
-        names = frozenset(arguments.collection("allow_special", allow_special, of="names"))
+        given = arguments.collection("allow_special", allow_special, of="names")
+        try:
+            names = frozenset(given)
+        except TypeError as error:
+            raise TypeError(f"allow_special: expected names, found an {error}") from None
         if names in self._allowed:
             return names
         if strangers := names - self.special_tokens.keys():

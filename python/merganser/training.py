@@ -84,6 +84,8 @@ def train(
     special = _special(special_tokens)
     threads = None if num_threads is None else arguments.threads(num_threads, error=TrainingError)
     arguments.one_of("model", model, "bpe", "wordpiece", error=TrainingError)
+    if progress is not None:
+        arguments.function("progress", progress)
     if model == "wordpiece":
         _refuse("wordpiece", split=split != "o200k", layout=layout != "tiktoken", tie_break=tie_break != "ids")
         _refuse("wordpiece", max_token_length=max_token_length is not None, never_merge_spaces=never_merge_spaces)
@@ -103,7 +105,7 @@ def train(
         )
         _warn_of_size(len(spec.model.vocabulary), vocab_size)
         return Tokenizer(spec)
-    initial_alphabet = tuple(initial_alphabet)
+    initial_alphabet = tuple(arguments.collection("initial_alphabet", initial_alphabet, of="texts"))
     _refuse("bpe", score=score != "frequency", lowercase=not lowercase, limit_alphabet=limit_alphabet is not None)
     _refuse("bpe", initial_alphabet=bool(initial_alphabet))
     num_merges = _num_merges(vocab_size, len(special))
