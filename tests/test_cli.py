@@ -17,6 +17,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -655,6 +656,14 @@ def test_text_is_utf8_whatever_the_locale(tmp_path):
     )
     assert shell("merganser encode -t gpt2 naïve.txt", tmp_path, **old).stdout == b"2634\n"
     assert shell("echo 2634 | merganser decode -t gpt2 --errors strict", tmp_path, **old).stdout == "é".encode()
+
+
+def test_a_pattern_shows_in_a_line_with_its_line_breaks_as_escapes(tmp_path):
+    tok = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0}, []))
+    tok.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex("[\r\n\x7f]+|a b"), "isolated")
+    tok.save(str(tmp_path / "x.json"))
+    shown = shell("merganser inspect -t ./x.json", tmp_path).stdout.decode()
+    assert r"[\r\n\x{7F}]+|a b" in shown
 
 
 def test_ctrl_c_ends_training_at_once(tmp_path):

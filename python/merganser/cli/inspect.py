@@ -246,7 +246,8 @@ def _option(name: str, value: Value) -> str:
     if isinstance(value, Component):
         pattern = dict(value.options).get("pattern")
         if isinstance(pattern, str):
-            return f"{name}={value.type} {pattern if value.type == 'Regex' else showing.readable(pattern.encode())}"
+            shown = _regex(pattern) if value.type == "Regex" else showing.readable(pattern.encode())
+            return f"{name}={value.type} {shown}"
         return f"{name}={_component(value)}"
     if isinstance(value, TemplatePart):
         return value.name
@@ -274,7 +275,16 @@ def _split(step: Split | ByteLevel) -> str:
         flags = (("add_prefix_space", step.add_prefix_space), ("use_regex", step.use_regex))
         return " ".join(["ByteLevel", *(name for name, on in flags if on)])
     name = step.name or "unnamed"
-    return f"{name}, {step.dialect} dialect, unmatched text: {step.unmatched}\n{step.pattern}"
+    return f"{name}, {step.dialect} dialect, unmatched text: {step.unmatched}\n{_regex(step.pattern)}"
+
+
+def _regex(pattern: str) -> str:
+    """A pattern in a line: characters that do not show as their escapes, which a pattern may have in their place."""
+    escapes = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+    return "".join(
+        character if character.isprintable() else escapes.get(character, f"\\x{{{ord(character):X}}}")
+        for character in pattern
+    )
 
 
 def _listed(tokens: dict[str, int]) -> str:
