@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Iterable, Mapping
 from operator import index
+from pathlib import Path
 from typing import TypeVar
 
 from merganser.errors import MerganserError, TextError
@@ -144,3 +146,14 @@ def error_handler(errors: str) -> None:
     except (LookupError, TypeError, ValueError):
         expected = 'a handler of bytes.decode such as "strict", "replace" or "ignore"'
         raise TextError(f"errors: expected {expected}, found {errors!r}") from None
+
+
+def hint_of_missing(path: Path) -> str | None:
+    """Up to where `path` is there, which also tells where a relative one starts; None where all of it is.
+
+    >>> hint_of_missing(Path("/gone/tokenizer.json"))
+    'of that path there is only `/`'
+    """
+    path = Path(os.path.abspath(path))
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
+    return None if there == path else f"of that path there is only `{there}`"

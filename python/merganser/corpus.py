@@ -54,7 +54,8 @@ class Corpus:
             elif path.exists():
                 yield path
             else:
-                raise StorageError(f"{path}: expected a file or folder, found nothing there", hint=_hint(path))
+                message = f"{path}: expected a file or folder, found nothing there"
+                raise StorageError(message, hint=arguments.hint_of_missing(path))
 
     def _wanted(self, file: Path, folder: Path) -> bool:
         hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
@@ -109,12 +110,6 @@ class Corpus:
                 hint='pass errors="replace" to read it as U+FFFD, or errors="skip" to leave such files out',
             ) from None
         return block
-
-
-def _hint(path: Path) -> str:
-    path = path.absolute()
-    there = next(folder for folder in path.parents if folder.exists())
-    return f"of that path there is only `{there}`"
 
 
 def _is_folder(path: Path) -> bool:

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from merganser import arguments
 from merganser.errors import FormatError, StorageError
 
 MAX_BYTES = 1 << 30
@@ -55,21 +56,15 @@ def read_bytes(path: Path) -> bytes:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         message = f"{path}: expected a file that can be read, found: {error.strerror or error}"
-        raise StorageError(message, hint=hint_of_missing(path)) from error
+        raise StorageError(message, hint=_hint_of_missing(path)) from error
     if len(data) > MAX_BYTES:
         raise FormatError(f"{path}: expected a tokenizer of at most 1 GiB, found a larger file")
     return data
 
 
-def hint_of_missing(path: Path) -> str | None:
-    """Up to where `path` is there, which also tells where a relative one starts; None where all of it is.
-
-    >>> hint_of_missing(Path("/gone/tokenizer.json"))
-    'of that path there is only `/`, and nothing is downloaded'
-    """
-    path = Path(os.path.abspath(path))
-    there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
-    return None if there == path else f"of that path there is only `{there}`, and nothing is downloaded"
+def _hint_of_missing(path: Path) -> str | None:
+    hint = arguments.hint_of_missing(path)
+    return None if hint is None else f"{hint}, and nothing is downloaded"
 
 
 def names_in(folder: Path) -> list[str]:
@@ -127,4 +122,4 @@ def write_atomically(path: Path, data: bytes) -> None:
             raise
     except OSError as error:
         message = f"{path}: expected a place to write to, found: {error.strerror or error}"
-        raise StorageError(message, hint=hint_of_missing(path.parent)) from error
+        raise StorageError(message, hint=_hint_of_missing(path.parent)) from error

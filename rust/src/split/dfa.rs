@@ -120,7 +120,7 @@ impl Machine {
         }
     }
 
-    /// Writes the next matches into `spans` and says how many; few of many that fit only at the end of the text.
+    /// Writes the next matches into `spans` and says how many: none only at the end of the text.
     ///
     /// Work is in proportion to the text covered, but for a pattern that is not `is_one_pass`, where the first
     /// call reads the whole text once and keeps two bytes a character in the cursor.
